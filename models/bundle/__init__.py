@@ -1,0 +1,1 @@
+"""The bundle: format, writer, reader, versions."""

@@ -1,0 +1,80 @@
+"""Names of the artifacts of a bundle: written once, used by the jobs that write and the retrievers that read.
+
+`n` is the catalogue size, `d` the width of the text embedding, `E` the number of edges, `L` the number of code levels.
+Arrays are stored as `<name>.npy`, tables as `<name>.parquet`; other files carry their whole name.
+"""
+
+ITEMS = "items"
+"""Table, n rows in item index order: item_id, title, brand, price, categories (list of list of string), available,
+rating_avg, rating_count and the co-purchase lists where the catalogue has them."""
+
+ID_BYTES = "ids_bytes"
+"""uint8: the ids' UTF-8 bytes, one after another in item index order."""
+ID_OFFSETS = "ids_offsets"
+"""int64 [n + 1]: where each id starts in `ids_bytes`."""
+ID_SLOTS = "ids_slots"
+"""int32 [power of two >= 2 n]: open-addressing table from xxhash64 of the id to item index, -1 = empty."""
+
+EMBEDDINGS = "embeddings"
+"""float32 [n, d]: L2-normalised text embeddings; a zero row = no text."""
+TEXT_NEIGHBOURS = "text_neighbours"
+"""int32 [n, m]: nearest items by cosine, best first, itself left out, padded with -1."""
+
+GRAPH_OFFSETS = "graph_offsets"
+"""int64 [n + 1]: edges of item i lie at offsets[i]:offsets[i + 1]."""
+GRAPH_TARGETS = "graph_targets"
+"""int32 [E]: the item that followed, ascending within a row."""
+GRAPH_COUNTS = "graph_counts"
+"""int32 [E]: how often it followed."""
+GRAPH_WEIGHTS = "graph_weights"
+"""float32 [E]: log(1 + N_ij) / max_j' log(1 + N_ij')."""
+
+RING_OFFSETS = "ring_offsets"
+"""int64 [n + 1]: ring list of anchor s lies at offsets[s]:offsets[s + 1]: rings 1, 2, 3 one after another, each best
+score first (ties by item index)."""
+RING_ENDS = "ring_ends"
+"""int32 [n, 3]: where rings 1, 2, 3 end, relative to the anchor's offset."""
+RING_SIZES = "ring_sizes"
+"""int32 [n, 3]: true size of each ring before it was cut to the stated depth."""
+RING_ITEMS = "ring_items"
+"""int32: item indices."""
+RING_SCORES = "ring_scores"
+"""float32: score_s(c) of each."""
+
+POPULARITY = "popularity"
+"""int64 [n]: training interactions of each item."""
+POPULAR_ORDER = "popular_order"
+"""int32 [n]: item indices, most popular first, ties by item index."""
+VALUE_COMPONENTS = "value_components"
+"""float32 [n, 3]: percentile ranks of popularity, rating, brand; a component that the data lacks is 0 and its weight
+is dropped (manifest section `value`)."""
+
+BRAND_CODES = "brand_codes"
+"""int32 [n]: position in table `brands`, -1 = no brand."""
+BRANDS = "brands"
+"""Table: brand (trimmed text)."""
+PRICES = "prices"
+"""float64 [n], NaN = no price."""
+AVAILABLE = "available"
+"""bool [n]: stock at build time."""
+CATEGORY_OFFSETS = "category_offsets"
+"""int64 [n + 1]: category names of item i (every level of every path) lie at offsets[i]:offsets[i + 1]."""
+CATEGORY_CODES = "category_codes"
+"""int32: positions in table `categories`."""
+CATEGORIES = "categories"
+"""Table: category (name)."""
+LEAF_CODES = "leaf_codes"
+"""int32 [n]: leaf category (last name of the first path) as a position in `categories`, -1 = none."""
+
+CODES = "codes"
+"""int32 [n, L]: semantic IDs, the unique-making code last."""
+GENERATOR = "generator.safetensors"
+"""Weights of the decoder (and of the encoder it shares)."""
+QUERY_ENCODER = "query_encoder.onnx"
+"""History -> query vector, for ONNX Runtime."""
+ITEM_VECTORS = "item_vectors"
+"""float32 [n, h]: L2-normalised item vectors of DR."""
+INDEX = "index.faiss"
+"""FAISS index over `item_vectors`."""
+ID_VECTORS = "id_vectors"
+"""float32 [n, h]: item factors of `id-last` (BPR)."""

@@ -1,0 +1,123 @@
+"""The contract between retrievers and those who ask them (evaluation, service, command line)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from models.words import SOURCES, Order, RetrieverName, Source
+
+Items = npt.NDArray[np.int32]
+NO_ITEMS: Items = np.empty(0, np.int32)
+
+
+@dataclass(frozen=True, slots=True)
+class Eligible:
+    """Which items may be returned: in stock, through the filter, not seen, not excluded.
+
+    Attributes:
+        n_items: catalogue size.
+        mask: bool [n_items], True = may be returned, or None when no stock or filter rule applies.
+            Shared and never written to.
+        blocked: int32, sorted, unique: further items that may not be returned (seen and excluded ones).
+    """
+
+    n_items: int
+    mask: npt.NDArray[np.bool_] | None = None
+    blocked: Items = NO_ITEMS
+
+    def allows(self, items: Items) -> npt.NDArray[np.bool_]:
+        """bool [len(items)]: which of the item indices may be returned."""
+        allowed = np.ones(len(items), np.bool_) if self.mask is None else self.mask[items]
+        if len(self.blocked):
+            place = np.searchsorted(self.blocked, items)
+            place[place == len(self.blocked)] = 0
+            allowed = allowed & (self.blocked[place] != items)
+        return allowed
+
+    def dense(self) -> npt.NDArray[np.bool_]:
+        """A fresh bool [n_items] array that holds both rules."""
+        allowed = np.ones(self.n_items, np.bool_) if self.mask is None else self.mask.copy()
+        allowed[self.blocked] = False
+        return allowed
+
+    def count(self) -> int:
+        """Number of items that may be returned."""
+        if self.mask is None:
+            return self.n_items - len(self.blocked)
+        return int(np.count_nonzero(self.mask)) - int(np.count_nonzero(self.mask[self.blocked]))
+
+
+@dataclass(frozen=True, slots=True)
+class ValueParams:
+    """Parameters of the value prior of one request.
+
+    Attributes:
+        alpha: weight of the value against the scaled similarity, 0 to 1.
+        weights: popularity, rating, brand; each >= 0, sum 1.
+        pool: number of DR candidates that are re-ranked; max(pool, k) are taken.
+    """
+
+    alpha: float = 0.5
+    weights: tuple[float, float, float] = (0.25, 0.25, 0.50)
+    pool: int = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One request to a retriever.
+
+    Attributes:
+        history: int32 item indices, oldest first, known items only, repeats kept; may be empty.
+        k: number of candidates wanted, >= 1.
+        eligible: what may be returned.
+        order: order of a TGH list.
+        value: parameters of the value prior.
+        beam: beam width of GR; None = max(50, k).
+        fill: fill a short list (text neighbours of the anchor, then popular items), each labelled `backfill`.
+    """
+
+    history: Items
+    k: int
+    eligible: Eligible
+    order: Order = Order.SCORE
+    value: ValueParams = field(default_factory=ValueParams)
+    beam: int | None = None
+    fill: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """A ranked list.
+
+    Attributes:
+        items: int32 [n], n <= k, without repeats.
+        scores: float32 [n], finite.
+        sources: uint8 [n], positions in `models.words.SOURCES`.
+        exact: GR only: the list is provably what an unbounded beam would have found.
+    """
+
+    items: Items
+    scores: npt.NDArray[np.float32]
+    sources: npt.NDArray[np.uint8]
+    exact: bool | None = None
+
+    def source_names(self) -> list[Source]:
+        """The sources as words."""
+        return [SOURCES[code] for code in self.sources.tolist()]
+
+
+class Retriever(Protocol):
+    """A pure function from a query to a ranked list, over one bundle."""
+
+    name: RetrieverName
+
+    def retrieve(self, query: Query) -> Candidates:
+        """The k best eligible items; ties by item index; `backfill` items last."""
+        ...
+
+    def retrieve_batch(self, queries: Sequence[Query]) -> list[Candidates]:
+        """The same lists as one `retrieve` a query, computed together."""
+        ...
