@@ -1,0 +1,40 @@
+PYTHON ?= python3.11
+BIN := .venv/bin
+# One thread a process: tests run side by side, and a BLAS pool in each of them makes all of them slower.
+export OMP_NUM_THREADS ?= 1
+export TOKENIZERS_PARALLELISM ?= false
+
+.PHONY: demo setup test lint format clean
+
+demo: .venv/demo  ## build a bundle from embedded real purchases and serve it
+	$(BIN)/shortlist demo
+
+setup: .venv/dev  ## environment for development and tests
+
+test: setup  ## the test suite
+	$(BIN)/pytest -n 2 --dist loadscope
+
+lint: setup  ## style, types, import rules
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: setup
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache build dist *.egg-info
+
+.venv/bin/pip:
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --upgrade pip
+
+.venv/demo: pyproject.toml | .venv/bin/pip
+	$(BIN)/pip install --quiet --editable ".[demo]"
+	touch $@
+
+.venv/dev: pyproject.toml | .venv/bin/pip
+	$(BIN)/pip install --quiet --editable ".[dev]"
+	touch $@ .venv/demo
