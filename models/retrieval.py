@@ -26,7 +26,7 @@ class Eligible:
 
     n_items: int
     mask: npt.NDArray[np.bool_] | None = None
-    blocked: Items = NO_ITEMS
+    blocked: Items = field(default_factory=lambda: NO_ITEMS)
 
     def allows(self, items: Items) -> npt.NDArray[np.bool_]:
         """bool [len(items)]: which of the item indices may be returned."""
