@@ -1,1 +1,1 @@
-"""The HTTP service: retrieval, routing, history, exposures, hot swap, fallback, the GR worker."""
+"""The service: HTTP over a bundle. `app` builds it, `runtime` is its state, `routes` are its doors, `commands` start it."""

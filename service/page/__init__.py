@@ -1,0 +1,1 @@
+"""The storefront page: static files that talk to the public HTTP API alone."""

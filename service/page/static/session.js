@@ -1,0 +1,106 @@
+/** Who is shopping and what they viewed: kept by the service, or in the page when its history store is away. */
+
+import { byId, h, replace } from "./dom.js";
+import { count, titleOf } from "./words.js";
+
+const STORE_IS_AWAY = new Set([0, 404, 405, 500, 501, 502, 503, 504]);
+const NOTES = {
+  store: (id) => `Shopper ${id}. Views are sent to POST /events and the service reads them back as history.`,
+  page: (id) => `Shopper ${id}. The service’s history store does not answer, so this page keeps the history and sends it with each request.`,
+};
+
+export function createSession({ client, products, onInspect, onChange, onTrouble }) {
+  const state = { shopper: remembered() ?? fresh(), history: [], hidden: new Set(), place: "store" };
+
+  async function away(error) {
+    if (!STORE_IS_AWAY.has(error.status)) throw error;
+    state.place = "page";
+  }
+
+  async function draw() {
+    await products.load([...state.history, ...state.hidden]).catch(() => {});
+    byId("session-note").textContent = NOTES[state.place](state.shopper);
+    const empty = h("li", { class: "quiet" }, "Nothing viewed yet. Open a product and it appears here.");
+    replace(byId("history"), state.history.length ? state.history.map((id) => chip(id)) : empty);
+    byId("history").lastElementChild?.scrollIntoView?.({ block: "nearest", inline: "end", behavior: "instant" });
+    byId("start-over").disabled = state.history.length === 0;
+    byId("hidden-box").hidden = state.hidden.size === 0;
+    replace(byId("hidden"), [...state.hidden].map(shownAgain));
+  }
+
+  function chip(id) {
+    const title = titleOf(products.get(id));
+    return h("li", {}, h("button", { type: "button", dir: "auto", title, onclick: () => onInspect(id) }, title));
+  }
+
+  function shownAgain(id) {
+    const title = titleOf(products.get(id));
+    const show = () => { state.hidden.delete(id); byId("session").querySelector("h2").focus(); onChange(); draw(); };
+    return h("li", {}, h("button", { type: "button", dir: "auto", title: `Allow ${title} again`, onclick: show }, `${title} ×`));
+  }
+
+  async function view(id, requestId) {
+    state.history.push(id);
+    const event = { user_id: state.shopper, item_id: id, event: "view", ...(requestId ? { request_id: requestId } : {}) };
+    if (state.place === "store") await client.sendEvents(event).catch(away);
+    await draw();
+  }
+
+  async function restore() {
+    if (state.place === "store") {
+      try {
+        state.history = idsOf(await client.history(state.shopper));
+      } catch (error) {
+        await away(error);
+      }
+    }
+    await draw();
+  }
+
+  async function clear() {
+    if (state.place === "store") await client.forget(state.shopper).catch(away);
+    state.history = [];
+    await draw();
+    onChange(`History of ${state.shopper} cleared`);
+  }
+
+  async function renew() {
+    Object.assign(state, { shopper: fresh(), history: [], place: "store" });
+    state.hidden.clear();
+    await restore();
+    onChange("A new shopper with no history");
+  }
+
+  byId("start-over").addEventListener("click", () => clear().catch((error) => onTrouble(error, "The history could not be cleared")));
+  byId("new-shopper").addEventListener("click", () => renew().catch((error) => onTrouble(error, "The history could not be read")));
+  return {
+    state, view, restore,
+    hide(id) { state.hidden.add(id); onChange(`${count(state.hidden.size, "product")} left out by hand`); return draw(); },
+    /** Whose history: by name, or spelt out when the page keeps it. */
+    query: () => ({ user_id: state.shopper, ...(state.place === "page" ? { history: state.history.slice(-200) } : {}) }),
+  };
+}
+
+/** History comes as ids or as events; both oldest first. */
+function idsOf(answer) {
+  const list = answer.history ?? answer.items ?? answer.events ?? [];
+  return list.map((entry) => (typeof entry === "string" ? entry : entry.item_id));
+}
+
+function remembered() {
+  try {
+    return sessionStorage.getItem("shopper");
+  } catch {
+    return null;
+  }
+}
+
+function fresh() {
+  const name = `visitor-${Array.from(crypto.getRandomValues(new Uint8Array(4)), (byte) => byte.toString(36)).join("")}`;
+  try {
+    sessionStorage.setItem("shopper", name);
+  } catch {
+    // Private windows may refuse: the shopper then lasts as long as the page.
+  }
+  return name;
+}

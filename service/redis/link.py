@@ -1,0 +1,126 @@
+"""The way to Redis: bounded in time and in connections, behind a breaker, and never left with a foreign reply.
+
+A caller that is cancelled or runs out of time abandons its command; the command itself is never cancelled. It ends by
+itself within the socket timeout and hands back a clean connection. So no unread reply can be left for the next caller
+(redis-py issues 2624 and 2665), and no connection is lost by a cancel that lands while it is being handed back.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from redis.asyncio import ConnectionPool, Redis
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import RedisError, ResponseError
+
+from service.breaker import Breaker, BreakerConfig
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class LinkConfig:
+    """How the service talks to Redis.
+
+    Attributes:
+        url: `redis://`, `rediss://` or `unix://`.
+        timeout_s: the longest a caller waits for one command.
+        socket_timeout_s: the longest an abandoned command holds its connection.
+        connections: most connections of one process.
+        breaker: when to stop asking.
+    """
+
+    url: str
+    timeout_s: float = 0.25
+    socket_timeout_s: float = 1.0
+    connections: int = 64
+    breaker: BreakerConfig = BreakerConfig()
+
+
+class RedisDownError(Exception):
+    """Redis did not answer in time, refused, or is not being asked because it failed just now."""
+
+
+class RedisLink:
+    """One process's connections to one Redis."""
+
+    def __init__(self, config: LinkConfig) -> None:
+        self._config = config
+        self._slots = asyncio.Semaphore(config.connections)
+        self._running: set[asyncio.Task[Any]] = set()
+        self.breaker = Breaker(config.breaker)
+        self.client: Redis = Redis(connection_pool=self._pool(config.connections + 1), auto_close_connection_pool=True)
+
+    def _pool(self, connections: int) -> ConnectionPool:
+        return ConnectionPool.from_url(
+            self._config.url,
+            max_connections=connections,
+            socket_timeout=self._config.socket_timeout_s,
+            socket_connect_timeout=self._config.socket_timeout_s,
+            retry=Retry(NoBackoff(), 1, supported_errors=(RedisConnectionError,)),
+            protocol=2,
+        )
+
+    def dedicated(self) -> Redis:
+        """A client with its own connections for blocking reads and subscriptions. The caller closes it."""
+        return Redis(connection_pool=self._pool(4), auto_close_connection_pool=True)
+
+    async def call(self, command: Callable[[Redis], Awaitable[T]], *, timeout_s: float | None = None) -> T:
+        """Run one command (or one pipeline or script) and wait at most `timeout_s` for it.
+
+        Raises:
+            RedisDownError: no answer in time, no connection, or the breaker is open.
+        """
+        if not self.breaker.allows():
+            raise RedisDownError("Redis is not being asked: it failed just now")
+        task = asyncio.ensure_future(self._guarded(command))
+        self._running.add(task)
+        task.add_done_callback(self._forget)
+        limit = self._config.timeout_s if timeout_s is None else timeout_s
+        done, _ = await asyncio.wait({task}, timeout=limit)
+        if not done:
+            self.breaker.failed()
+            raise RedisDownError(f"no answer from Redis in {limit * 1000:.0f} ms")
+        return self._outcome(task)
+
+    async def _guarded(self, command: Callable[[Redis], Awaitable[T]]) -> T:
+        async with self._slots:
+            return await command(self.client)
+
+    def _outcome(self, task: "asyncio.Task[T]") -> T:
+        error = task.exception()
+        if isinstance(error, ResponseError) and not _unable(error):
+            self.breaker.succeeded()
+            raise error
+        if isinstance(error, RedisError | OSError):
+            self.breaker.failed()
+            raise RedisDownError(f"Redis: {type(error).__name__}") from error
+        self.breaker.succeeded()
+        return task.result()
+
+    def _forget(self, task: "asyncio.Task[Any]") -> None:
+        self._running.discard(task)
+        if not task.cancelled():
+            task.exception()
+
+    async def alive(self) -> bool:
+        """True if Redis answers a ping now."""
+        try:
+            await self.call(lambda client: client.ping())
+        except RedisDownError:
+            return False
+        return True
+
+    async def aclose(self) -> None:
+        """Let running commands end (each is bounded by the socket timeout), then close every connection."""
+        if self._running:
+            await asyncio.wait(self._running, timeout=self._config.socket_timeout_s * 2)
+        await self.client.aclose()
+
+
+def _unable(error: ResponseError) -> bool:
+    """True for answers that mean "not now": loading, out of memory, a demoted primary."""
+    return str(error).split(" ", 1)[0] in {"LOADING", "OOM", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "MISCONF", "BUSY"}

@@ -1,0 +1,1 @@
+"""What the service answers to: one module a group of paths."""

@@ -1,0 +1,35 @@
+"""Start a program that dies with its parent: `python -m service.supervisor.launch PARENT_PID PROGRAM [ARGS...]`.
+
+The kernel's parent-death signal survives `execv`, so the program itself need not know. Setting it here, in a fresh
+process, avoids `preexec_fn`, which is unsafe in a parent with threads. Elsewhere than on Linux nothing is set.
+"""
+
+import ctypes
+import os
+import signal
+import sys
+from collections.abc import Sequence
+
+_PR_SET_PDEATHSIG = 1
+
+
+def guarded(command: Sequence[str]) -> list[str]:
+    """The command line that runs `command` bound to the life of the calling process.
+
+    Call it, and start the result, from the main thread: the signal follows the thread that started the child.
+    """
+    return [sys.executable, "-m", "service.supervisor.launch", str(os.getpid()), *command]
+
+
+def die_with_parent(parent: int, number: int = signal.SIGTERM) -> None:
+    """Ask for `number` when the parent dies, and leave at once if it is gone already."""
+    if sys.platform != "linux":
+        return
+    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, int(number), 0, 0, 0)
+    if os.getppid() != parent:
+        raise SystemExit(f"parent process {parent} is gone")
+
+
+if __name__ == "__main__":
+    die_with_parent(int(sys.argv[1]))
+    os.execvp(sys.argv[2], sys.argv[2:])  # noqa: S606 - the caller's own command line
