@@ -164,7 +164,7 @@ def check_lists(lists: Ints, users: int) -> None:
 
 
 def _check_pairs(rows: Ints, indices: Ints, n_rows: int) -> None:
-    if not len(rows) == len(indices):
+    if len(rows) != len(indices):
         found = f"{len(rows)} rows and {len(indices)} indices"
     elif len(rows) and (rows.min() < 0 or rows.max() >= n_rows or indices.min() < 0):
         found = f"rows {rows.min()}..{rows.max()}, smallest index {indices.min()}"

@@ -39,7 +39,8 @@ def hits_at(ranks: Ints, k: int) -> Floats:
     >>> hits_at(np.array([1, 3, 0]), 2).tolist()
     [1.0, 0.0, 0.0]
     """
-    return ((ranks != ABSENT) & (ranks <= k)).astype(np.float64)
+    hits: Floats = ((ranks != ABSENT) & (ranks <= k)).astype(np.float64)
+    return hits
 
 
 def ndcg_gains(ranks: Ints, k: int) -> Floats:
@@ -50,7 +51,8 @@ def ndcg_gains(ranks: Ints, k: int) -> Floats:
     >>> ndcg_gains(np.array([1, 3, 0, 2]), 2).round(6).tolist()
     [1.0, 0.0, 0.0, 0.63093]
     """
-    return hits_at(ranks, k) / np.log2(np.maximum(ranks, 1) + 1.0)
+    gains: Floats = hits_at(ranks, k) / np.log2(np.maximum(ranks, 1) + 1.0)
+    return gains
 
 
 def recall(ranks: Ints, ks: Sequence[int]) -> Floats:
@@ -73,3 +75,12 @@ def ndcg(ranks: Ints, ks: Sequence[int]) -> Floats:
 
 def _mean(per_user: Floats) -> float:
     return float(per_user.mean()) if len(per_user) else float("nan")
+
+
+def discounts(k: int) -> Floats:
+    """1 / log2(j + 1) for the places j = 1..k: float64 [k].
+
+    >>> discounts(3).round(6).tolist()
+    [1.0, 0.63093, 0.5]
+    """
+    return 1.0 / np.log2(np.arange(2, k + 2))

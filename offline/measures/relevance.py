@@ -7,7 +7,7 @@ Each rule takes any int32 [users, m] matrix of items (a ranked list or a pool, p
 import numpy as np
 
 from models.errors import InputError
-from offline.measures.arrays import PAD, Floats, Ints, Ragged, check_lists, check_users
+from offline.measures.arrays import PAD, Floats, Ints, Longs, Ragged, check_lists, check_users
 
 
 def exact(items: Ints, targets: Ints) -> Floats:
@@ -21,7 +21,8 @@ def exact(items: Ints, targets: Ints) -> Floats:
     [[0.0, 1.0, 0.0]]
     """
     check_lists(items, len(targets))
-    return ((items == targets[:, None]) & (items != PAD)).astype(np.float64)
+    found: Floats = ((items == targets[:, None]) & (items != PAD)).astype(np.float64)
+    return found
 
 
 def same_leaf(items: Ints, targets: Ints, leaves: Ints) -> Floats:
@@ -41,7 +42,8 @@ def same_leaf(items: Ints, targets: Ints, leaves: Ints) -> Floats:
     check_lists(items, len(targets))
     leaf_of_target = np.where(targets == PAD, PAD, leaves[targets])[:, None]
     alike = (leaves[items] == leaf_of_target) & (leaf_of_target != PAD) & (items != PAD)
-    return np.maximum(alike.astype(np.float64), exact(items, targets))
+    found: Floats = np.maximum(alike.astype(np.float64), exact(items, targets))
+    return found
 
 
 def graded(items: Ints, judgments: Ragged) -> Floats:
@@ -146,28 +148,21 @@ def random_control(credit: Ragged, targets: Ints, *, n_items: int, rng: np.rando
             remedy="Check that the links and the catalogue size belong together.",
         )
     rows = credit.row_of_entry()
-    keys = np.sort(_distinct_keys(rows, room, targets, n_items, rng))
-    return Ragged(credit.indptr, (keys % n_items).astype(np.int32), credit.weights)
+    keys = _distinct_keys(rows, room, targets, n_items, rng)
+    order = np.argsort(keys)
+    return Ragged(credit.indptr, (keys[order] % n_items).astype(np.int32), credit.weights[order])
 
 
-def _distinct_keys(
-    rows: np.ndarray[tuple[int], np.dtype[np.int64]],
-    room: np.ndarray[tuple[int], np.dtype[np.int64]],
-    targets: Ints,
-    n_items: int,
-    rng: np.random.Generator,
-) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def _distinct_keys(rows: Longs, room: Longs, targets: Ints, n_items: int, rng: np.random.Generator) -> Longs:
     """row * n_items + item for each entry, without repeats: repeats are drawn anew until none is left."""
-    keys = np.full(len(rows), -1, np.int64)
+    keys = np.empty(len(rows), np.int64)
     open_entries = np.arange(len(rows))
     while len(open_entries):
         owner = rows[open_entries]
         draw = rng.integers(0, room[owner])
         draw += (targets[owner] != PAD) & (draw >= targets[owner])
         keys[open_entries] = owner * n_items + draw
-        _, first = np.unique(keys, return_index=True)
         repeated = np.ones(len(rows), np.bool_)
-        repeated[first] = False
+        repeated[np.unique(keys, return_index=True)[1]] = False
         open_entries = np.flatnonzero(repeated)
-        keys[open_entries] = -1
     return keys

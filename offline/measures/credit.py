@@ -1,0 +1,60 @@
+"""What a list collects under a graded relevance rule: Recall and NDCG with partial credit."""
+
+import numpy as np
+
+from offline.measures.arrays import Floats, Ragged, check_users
+from offline.measures.ranking import discounts
+
+
+def best_credit(q: Floats, k: int) -> Floats:
+    """Greatest credit in the top k, 0 for an empty list: float64 [users].
+
+    Under the exact rule its mean is Recall@k; under a rule of zeros and ones it is the share of users with a find.
+
+    Args:
+        q: float64 [users, m], relevance of the listed items in list order, 0 at padding.
+
+    >>> best_credit(np.array([[0.0, 0.5, 1.0], [0.0, 0.0, 0.0]]), 2).tolist()
+    [0.5, 0.0]
+    """
+    best: Floats = q[:, :k].max(axis=1, initial=0.0)
+    return best
+
+
+def credit_ndcg(q: Floats, judged: Ragged, k: int) -> Floats:
+    """NDCG@k with graded gains: sum_j q / log2(j + 1) over the list by the same sum over the k best judged items.
+
+    Args:
+        q: float64 [users, m], relevance of the listed items in list order, 0 at padding.
+        judged: one row a user: everything that has credit, with its credit as weight.
+        k: cut-off.
+
+    Returns:
+        float64 [users]; 0 for a user without any credit to find.
+
+    Raises:
+        InputError: q and the judged rows are not of the same users.
+
+    >>> judged = Ragged.from_pairs(np.array([0, 0]), np.array([7, 4]), np.array([1.0, 0.5]), n_rows=1)
+    >>> credit_ndcg(np.array([[0.5, 1.0]]), judged, 2).round(6).tolist()
+    [0.859719]
+    """
+    check_users("relevance", q, judged.n_rows)
+    width = min(k, q.shape[1])
+    found = q[:, :width] @ discounts(width)
+    ideal = ideal_credit(judged, k)
+    return np.divide(found, ideal, out=np.zeros_like(found), where=ideal > 0)
+
+
+def ideal_credit(judged: Ragged, k: int) -> Floats:
+    """sum_j q / log2(j + 1) over each row's k greatest weights: float64 [n_rows].
+
+    >>> judged = Ragged.from_pairs(np.array([0, 0, 2]), np.array([7, 4, 1]), np.array([1.0, 0.5, 1.0]), n_rows=3)
+    >>> ideal_credit(judged, 2).round(6).tolist()
+    [1.315465, 0.0, 1.0]
+    """
+    rows = judged.row_of_entry()
+    order = np.lexsort((-judged.weights, rows))
+    place = np.arange(len(rows)) - judged.indptr[rows]
+    gain = np.where(place < k, judged.weights[order] / np.log2(place + 2.0), 0.0)
+    return np.bincount(rows, gain, minlength=judged.n_rows).astype(np.float64)
