@@ -7,7 +7,7 @@ itself within the socket timeout and hands back a clean connection. So no unread
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from redis.asyncio import ConnectionPool, Redis
@@ -37,7 +37,7 @@ class LinkConfig:
     timeout_s: float = 0.25
     socket_timeout_s: float = 1.0
     connections: int = 64
-    breaker: BreakerConfig = BreakerConfig()
+    breaker: BreakerConfig = field(default_factory=BreakerConfig)
 
 
 class RedisDownError(Exception):
@@ -52,7 +52,7 @@ class RedisLink:
         self._slots = asyncio.Semaphore(config.connections)
         self._running: set[asyncio.Task[Any]] = set()
         self.breaker = Breaker(config.breaker)
-        self.client: Redis = Redis(connection_pool=self._pool(config.connections + 1), auto_close_connection_pool=True)
+        self.client: Redis = Redis.from_pool(self._pool(config.connections + 1))
 
     def _pool(self, connections: int) -> ConnectionPool:
         return ConnectionPool.from_url(
@@ -66,7 +66,7 @@ class RedisLink:
 
     def dedicated(self) -> Redis:
         """A client with its own connections for blocking reads and subscriptions. The caller closes it."""
-        return Redis(connection_pool=self._pool(4), auto_close_connection_pool=True)
+        return Redis.from_pool(self._pool(4))
 
     async def call(self, command: Callable[[Redis], Awaitable[T]], *, timeout_s: float | None = None) -> T:
         """Run one command (or one pipeline or script) and wait at most `timeout_s` for it.
@@ -82,24 +82,26 @@ class RedisLink:
         limit = self._config.timeout_s if timeout_s is None else timeout_s
         done, _ = await asyncio.wait({task}, timeout=limit)
         if not done:
-            self.breaker.failed()
+            self._late(limit)
             raise RedisDownError(f"no answer from Redis in {limit * 1000:.0f} ms")
-        return self._outcome(task)
+        return task.result()
+
+    def _late(self, limit: float) -> None:
+        """A caller in a hurry says nothing about Redis; one that waited the usual time does."""
+        if limit >= self._config.timeout_s:
+            self.breaker.failed()
 
     async def _guarded(self, command: Callable[[Redis], Awaitable[T]]) -> T:
         async with self._slots:
-            return await command(self.client)
-
-    def _outcome(self, task: "asyncio.Task[T]") -> T:
-        error = task.exception()
-        if isinstance(error, ResponseError) and not _unable(error):
-            self.breaker.succeeded()
-            raise error
-        if isinstance(error, RedisError | OSError):
-            self.breaker.failed()
-            raise RedisDownError(f"Redis: {type(error).__name__}") from error
+            try:
+                result = await command(self.client)
+            except (RedisError, OSError) as error:
+                if isinstance(error, ResponseError) and not _unable(error):
+                    raise
+                self.breaker.failed()
+                raise RedisDownError(f"Redis: {type(error).__name__}") from error
         self.breaker.succeeded()
-        return task.result()
+        return result
 
     def _forget(self, task: "asyncio.Task[Any]") -> None:
         self._running.discard(task)

@@ -118,7 +118,7 @@ class EmbeddedRedis:
             ShortlistError: it did not start; the message holds the end of its log.
         """
         self._refuse_second()
-        self._process = subprocess.Popen(  # noqa: S603 - our own command line
+        self._process = subprocess.Popen(
             guarded(self.command()), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
         limit = time.monotonic() + START_TIMEOUT_S

@@ -32,4 +32,4 @@ def die_with_parent(parent: int, number: int = signal.SIGTERM) -> None:
 
 if __name__ == "__main__":
     die_with_parent(int(sys.argv[1]))
-    os.execvp(sys.argv[2], sys.argv[2:])  # noqa: S606 - the caller's own command line
+    os.execvp(sys.argv[2], sys.argv[2:])

@@ -1,0 +1,110 @@
+"""Which items may be sold now: the bundle's data under the overrides that operators set.
+
+Overrides live in a replicated table (`service.redis.replica`), so a flip reaches every process within milliseconds,
+outlives restarts and bundle swaps, and holds while Redis is away. An override yields only to bundle data that is
+newer than it.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import numpy as np
+import numpy.typing as npt
+import orjson
+
+from models.bundle.layout import AVAILABLE
+from models.bundle.reader import Bundle
+from service.redis.link import RedisLink
+from service.redis.replica import Changes, Replica
+
+TABLE = "stock"
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Override:
+    """What an operator said of one item."""
+
+    available: bool
+    at: datetime
+
+    def encode(self) -> bytes:
+        """As stored."""
+        return orjson.dumps({"available": self.available, "at": self.at})
+
+    @staticmethod
+    def decode(stored: bytes) -> "Override":
+        """From what `encode` wrote."""
+        fields = orjson.loads(stored)
+        return Override(bool(fields["available"]), datetime.fromisoformat(fields["at"]))
+
+
+class Stock:
+    """The overrides, as this process knows them."""
+
+    def __init__(self, link: RedisLink) -> None:
+        self.table = Replica(link, TABLE)
+        self.overrides: dict[str, Override] = {}
+        self._views: list[StockView] = []
+        self.table.on_change.append(self._changed)
+
+    async def set_available(self, flips: Mapping[str, bool]) -> int:
+        """Write overrides; this process obeys them when it returns, the others a few milliseconds later.
+
+        Returns:
+            The revision that the flips carry.
+
+        Raises:
+            RedisDownError: nothing was acknowledged.
+        """
+        now = datetime.now(UTC)
+        return await self.table.put({item_id: Override(flag, now).encode() for item_id, flag in flips.items()})
+
+    def view(self, bundle: Bundle) -> "StockView":
+        """A mask over one bundle's items that follows every flip for as long as somebody holds it."""
+        return StockView(bundle, self)
+
+    def _changed(self, changes: Changes) -> None:
+        for item_id, stored in changes.items():
+            if stored is None:
+                self.overrides.pop(item_id, None)
+            else:
+                self.overrides[item_id] = Override.decode(stored)
+        for view in self._views:
+            view.apply(changes)
+
+
+class StockView:
+    """Stock over one bundle. `mask` is None while every item may be sold, else bool [n_items], never written to."""
+
+    def __init__(self, bundle: Bundle, stock: Stock) -> None:
+        self._ids, self._overrides = bundle.ids, stock.overrides
+        self._base: Mask = np.asarray(bundle.array(AVAILABLE), np.bool_)
+        self._known_at = bundle.manifest.created
+        self._stock = stock
+        self.mask: Mask | None = None
+        stock._views.append(self)
+        self.apply(list(stock.overrides), mask=self._base.copy())
+
+    def apply(self, item_ids: Iterable[str], *, mask: Mask | None = None) -> None:
+        """Take over the overrides of these items."""
+        fresh = mask if mask is not None else self._current().copy()
+        for item_id in item_ids:
+            if (index := self._ids.index(item_id)) >= 0:
+                fresh[index] = self._answer(item_id, index)
+        fresh.flags.writeable = False
+        self.mask = None if fresh.all() else fresh
+
+    def _current(self) -> Mask:
+        return np.ones(len(self._base), np.bool_) if self.mask is None else self.mask
+
+    def _answer(self, item_id: str, index: int) -> bool:
+        override = self._overrides.get(item_id)
+        if override is None or override.at < self._known_at:
+            return bool(self._base[index])
+        return override.available
+
+    def close(self) -> None:
+        """Stop following."""
+        self._stock._views.remove(self)
