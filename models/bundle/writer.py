@@ -34,6 +34,15 @@ def new_version() -> str:
     return f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{secrets.token_hex(2)}"
 
 
+def _unused_version(taken: list[str]) -> str:
+    """A version that sorts after all that are taken in the same second, so that order by name is order by time."""
+    while True:
+        version = new_version()
+        second = version[: version.index("-") + 1]
+        if all(version > name for name in taken if name.startswith(second)):
+            return version
+
+
 def _unwritten(where: Path, error: OSError) -> BundleError:
     return BundleError(
         str(where),
@@ -57,11 +66,8 @@ def _reserve(root: Path) -> tuple[Path, IO[str]]:
     root.mkdir(parents=True, exist_ok=True)
     with roots.root_lock(root):
         roots.sweep(root)
-        while True:
-            version = new_version()
-            staging = root / f"{roots.STAGING}{version}"
-            if not (root / version).exists() and not staging.exists():
-                break
+        version = _unused_version([path.name.removeprefix(roots.STAGING) for path in root.iterdir()])
+        staging = root / f"{roots.STAGING}{version}"
         lock = roots.try_lock(roots.staging_lock_path(staging))
         if lock is None:
             raise _unwritten(staging, OSError("another process holds the lock of a new folder"))

@@ -1,0 +1,141 @@
+"""From a request's filter, stock and exclusions to the items that may be returned."""
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from threading import Lock
+
+import numpy as np
+import numpy.typing as npt
+
+from models.bundle import layout
+from models.bundle.reader import Bundle
+from models.graph import Offsets, row_offsets
+from models.retrieval import Eligible, Items
+
+Mask = npt.NDArray[np.bool_]
+
+CACHED_MASK_BYTES = 32 * 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Conditions on the catalogue; all of them hold. An item that lacks the field does not match.
+
+    Attributes:
+        brand: any of these (trimmed text); empty = any brand or none.
+        category: any of these names at any level of any path; empty = any.
+        price_gte: lowest price, inclusive.
+        price_lte: highest price, inclusive.
+    """
+
+    brand: tuple[str, ...] = ()
+    category: tuple[str, ...] = ()
+    price_gte: float | None = None
+    price_lte: float | None = None
+
+    def is_empty(self) -> bool:
+        """Whether every item matches."""
+        return not self.brand and not self.category and self.price_gte is None and self.price_lte is None
+
+
+@dataclass(frozen=True, slots=True)
+class _Postings:
+    """Items by code: those of code c lie at offsets[c]:offsets[c + 1]."""
+
+    codes: dict[str, int]
+    offsets: Offsets
+    items: Items
+
+    def mask(self, names: Sequence[str], n_items: int) -> Mask:
+        mask = np.zeros(n_items, np.bool_)
+        for name in names:
+            code = self.codes.get(name.strip())
+            if code is not None:
+                mask[self.items[self.offsets[code] : self.offsets[code + 1]]] = True
+        return mask
+
+
+def _postings(names: list[str], codes: npt.NDArray[np.int32], items: Items) -> _Postings:
+    order = np.argsort(codes, kind="stable")
+    return _Postings({name: code for code, name in enumerate(names)}, row_offsets(codes, len(names)), items[order])
+
+
+class FilterIndex:
+    """Filters over one bundle; masks of recent filters are kept (32 MiB at most, and at least one)."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        self._bundle = bundle
+        self._masks: OrderedDict[Filter, Mask] = OrderedDict()
+        self._room = max(1, CACHED_MASK_BYTES // bundle.n_items)
+        self._lock = Lock()
+
+    @cached_property
+    def _brands(self) -> _Postings:
+        if not self._bundle.has(layout.BRAND_CODES):
+            return _postings([], np.empty(0, np.int32), np.empty(0, np.int32))
+        codes = self._bundle.array(layout.BRAND_CODES)
+        branded = np.flatnonzero(codes >= 0).astype(np.int32)
+        return _postings(self._bundle.table(layout.BRANDS)["brand"].to_pylist(), codes[branded], branded)
+
+    @cached_property
+    def _categories(self) -> _Postings:
+        if not self._bundle.has(layout.CATEGORY_CODES):
+            return _postings([], np.empty(0, np.int32), np.empty(0, np.int32))
+        per_item = np.diff(self._bundle.array(layout.CATEGORY_OFFSETS))
+        items = np.repeat(np.arange(self._bundle.n_items, dtype=np.int32), per_item)
+        names = self._bundle.table(layout.CATEGORIES)["category"].to_pylist()
+        return _postings(names, self._bundle.array(layout.CATEGORY_CODES), items)
+
+    def _price_mask(self, wanted: Filter) -> Mask:
+        if not self._bundle.has(layout.PRICES):
+            return np.zeros(self._bundle.n_items, np.bool_)
+        prices = self._bundle.array(layout.PRICES)
+        low = -np.inf if wanted.price_gte is None else wanted.price_gte
+        high = np.inf if wanted.price_lte is None else wanted.price_lte
+        mask: Mask = (prices >= low) & (prices <= high)
+        return mask
+
+    def _compute(self, wanted: Filter) -> Mask:
+        n_items = self._bundle.n_items
+        mask = np.ones(n_items, np.bool_)
+        if wanted.brand:
+            mask &= self._brands.mask(wanted.brand, n_items)
+        if wanted.category:
+            mask &= self._categories.mask(wanted.category, n_items)
+        if wanted.price_gte is not None or wanted.price_lte is not None:
+            mask &= self._price_mask(wanted)
+        mask.flags.writeable = False
+        return mask
+
+    def mask(self, wanted: Filter) -> Mask | None:
+        """bool [n_items], read-only: which items match; None where all do."""
+        if wanted.is_empty():
+            return None
+        with self._lock:
+            mask = self._masks.get(wanted)
+            if mask is None:
+                mask = self._masks[wanted] = self._compute(wanted)
+            self._masks.move_to_end(wanted)
+            while len(self._masks) > self._room:
+                self._masks.popitem(last=False)
+            return mask
+
+
+def filter_mask(bundle: Bundle, wanted: Filter) -> Mask | None:
+    """bool [n_items], read-only: which items match; None where all do. For many filters keep a `FilterIndex`."""
+    return FilterIndex(bundle).mask(wanted)
+
+
+def both(first: Mask | None, second: Mask | None) -> Mask | None:
+    """Items that two masks allow; None allows all."""
+    if first is None or second is None:
+        return second if first is None else first
+    return first & second
+
+
+def eligible(n_items: int, mask: Mask | None, blocked: Items) -> Eligible:
+    """What may be returned, given seen and excluded items in any order, repeats and unknown ones (-1) among them."""
+    unique = np.unique(blocked)
+    return Eligible(n_items, mask, unique[unique >= 0].astype(np.int32))
