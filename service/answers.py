@@ -12,7 +12,9 @@ class RetrieverAnswer(BaseModel):
 
     assigned: RetrieverName
     served: RetrieverName
-    fallback_reason: FallbackReason | None = Field(description="Why another than the assigned one answered; null = none.")
+    fallback_reason: FallbackReason | None = Field(
+        description="Why another than the assigned one answered; null = none."
+    )
 
 
 class ExperimentAnswer(BaseModel):

@@ -2,7 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
 
 from models.retrieval import Candidates, Query, ValueParams
 from models.words import FallbackReason, Order, RetrieverName
@@ -32,6 +35,11 @@ class Assignment:
         value: parameters of the value prior.
         order: order of a tgh list.
         beam: beam width of gr.
+        bundle: version of a second bundle that the variant is served from; None = the current one.
+        unit: to whom the variant sticks, `user:...` or `session:...`.
+        salt: what the buckets were drawn with.
+        share: expected share of units with this variant.
+        forced: the caller chose the variant.
     """
 
     experiment: str
@@ -40,6 +48,11 @@ class Assignment:
     value: ValueParams | None = None
     order: Order | None = None
     beam: int | None = None
+    bundle: str | None = None
+    unit: str | None = None
+    salt: str = ""
+    share: float = 1.0
+    forced: bool = False
 
 
 class HistoryStore(Protocol):
@@ -83,6 +96,15 @@ class Generator(Protocol):
         ...
 
 
+class StockMask(Protocol):
+    """What may be sold now, over the items of one bundle."""
+
+    @property
+    def mask(self) -> npt.NDArray[np.bool_] | None:
+        """bool [n_items], never written into once it was given out; None while everything may be sold."""
+        ...
+
+
 @dataclass(slots=True)
 class Served:
     """One answer to `/recommend`, as exposures, metrics and the response see it.
@@ -115,12 +137,4 @@ class ExposureSink(Protocol):
 
     def record(self, request_id: str, request: RecommendRequest, served: Served) -> None:
         """Take note; never waits, never raises."""
-        ...
-
-
-class Observer(Protocol):
-    """Counts finished exchanges (metrics)."""
-
-    def finished(self, route: str, status: int, seconds: float, facts: Mapping[str, Any]) -> None:
-        """One exchange is over; `facts` holds `served` (a `Served`) where `/recommend` answered."""
         ...

@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 import orjson
+from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from models.words import FallbackReason
@@ -66,7 +67,7 @@ def pointer(path: Iterable[str | int]) -> str:
     return "#" + "".join("/" + quote(step, safe="~", errors="replace") for step in steps)
 
 
-class ProblemError(Exception):
+class ProblemError(HTTPException):
     """An answer that is not what the caller asked for; raised anywhere, rendered once.
 
     Args:
@@ -88,9 +89,9 @@ class ProblemError(Exception):
         reason: FallbackReason | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        super().__init__(detail)
-        self.status, self.kind, self.detail = status, kind, detail
-        self.errors, self.reason, self.headers = tuple(errors), reason, dict(headers or {})
+        super().__init__(status.value, detail, dict(headers or {}))
+        self.status, self.kind = status, kind
+        self.errors, self.reason = tuple(errors), reason
 
     def document(self, request_id: str) -> dict[str, Any]:
         """The problem document."""
@@ -113,7 +114,7 @@ class ProblemError(Exception):
             orjson.dumps(self.document(request_id)),
             status_code=self.status.value,
             media_type=MEDIA_TYPE,
-            headers={"cache-control": "no-store", **self.headers},
+            headers={"cache-control": "no-store", **(self.headers or {})},
         )
 
 

@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import Annotated, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, FailFast, Field, Strict, StringConstraints, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Strict, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
 
 from models.words import Order
@@ -75,10 +75,10 @@ class PriceRange(Strictly):
 class FilterFields(Strictly):
     """Which items may be returned; all rules must hold, any value of a list will do."""
 
-    brand: Annotated[list[Word], FailFast()] = Field(
+    brand: Annotated[list[Word], Field(fail_fast=True)] = Field(
         default=[], max_length=MAX_FILTER_WORDS, description="Brands, compared as trimmed text; empty = any."
     )
-    category: Annotated[list[Word], FailFast()] = Field(
+    category: Annotated[list[Word], Field(fail_fast=True)] = Field(
         default=[], max_length=MAX_FILTER_WORDS, description="Names of categories at any level; empty = any."
     )
     price: PriceRange | None = Field(default=None, description="Range of prices.")
@@ -123,12 +123,13 @@ class RecommendRequest(Strictly):
     user_id: Id | None = Field(default=None, description="Whose stored history counts when `history` is absent.")
     session_id: Id | None = Field(default=None, description="Unit of an experiment when there is no user.")
     scenario: Id | None = Field(default=None, description="Where the list is shown; experiments may ask for it.")
-    history: Annotated[list[Id], FailFast()] | None = Field(
-        default=None, description="Item ids, oldest first; the newest 200 count. Absent = the stored history of the user."
+    history: Annotated[list[Id], Field(fail_fast=True)] | None = Field(
+        default=None,
+        description="Item ids, oldest first; the newest 200 count. Absent = the stored history of the user.",
     )
     k: Whole = Field(default=50, ge=1, le=MAX_K, description="Number of candidates.")
     retriever: RetrieverChoice = Field(default=RetrieverChoice.AUTO, description="Who should answer.")
-    exclude: Annotated[list[Id], FailFast()] = Field(
+    exclude: Annotated[list[Id], Field(fail_fast=True)] = Field(
         default=[], max_length=MAX_EXCLUDED, description="Item ids that must not be returned."
     )
     exclude_seen: Flag = Field(default=True, description="Leave out the items of the history.")
@@ -138,6 +139,9 @@ class RecommendRequest(Strictly):
     beam: Whole | None = Field(default=None, ge=1, le=MAX_K, description="Beam width of gr; absent = max(50, k).")
     variant: Id | None = Field(default=None, description="Variant to force, for checks of a running experiment.")
     deadline_ms: Number | None = Field(
-        default=None, ge=1, le=60_000, description="Time the answer may take, in milliseconds; absent = the configured one."
+        default=None,
+        ge=1,
+        le=60_000,
+        description="Time the answer may take, in milliseconds; absent = the configured one.",
     )
     fallback: Flag = Field(default=True, description="false = a 503 instead of another retriever's list.")

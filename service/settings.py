@@ -34,7 +34,9 @@ class Settings(BaseSettings):
 
     bundles: Path = Field(default=Path("bundles"), description="Folder of bundles; its CURRENT names the one served.")
     bundle_poll_s: float = Field(
-        default=1.0, gt=0, description="How often CURRENT is looked at, in seconds; a new version is loaded beside the old."
+        default=1.0,
+        gt=0,
+        description="How often CURRENT is looked at, in seconds; a new version is loaded beside the old.",
     )
     host: str = Field(default="127.0.0.1", description="Address to listen on.")
     port: int = Field(default=8000, ge=0, le=65535, description="TCP port to listen on; 0 = any free one.")
@@ -43,7 +45,10 @@ class Settings(BaseSettings):
         default=RetrieverName.TGH_2, description="Who answers `auto` where no experiment decides."
     )
     deadline_ms: float = Field(
-        default=100.0, ge=1, le=60_000, description="Time a request may take, in milliseconds, unless it says otherwise."
+        default=100.0,
+        ge=1,
+        le=60_000,
+        description="Time a request may take, in milliseconds, unless it says otherwise.",
     )
     search_threads: int = Field(
         default=2, ge=1, le=256, description="Threads that run retrievers which search (all but tgh-1, tgh-2, popular)."
@@ -60,10 +65,17 @@ class Settings(BaseSettings):
     drain_timeout_s: int = Field(
         default=20, ge=0, description="How long requests in flight may take after SIGTERM, in seconds."
     )
-    rate_limit_per_s: float = Field(
-        default=0.0, ge=0, description="Requests a second that one client address may make of one process; 0 = no limit."
+    trusted_proxies: str = Field(
+        default="", description="Addresses whose X-Forwarded-For is believed, comma-separated; empty = none."
     )
-    rate_burst: int = Field(default=100, ge=1, description="Requests that one client may make at once before the limit.")
+    rate_limit_per_s: float = Field(
+        default=0.0,
+        ge=0,
+        description="Requests a second that one client address may make of one process; 0 = no limit.",
+    )
+    rate_burst: int = Field(
+        default=100, ge=1, description="Requests that one client may make at once before the limit."
+    )
     docs: bool = Field(default=True, description="Serve /docs and /openapi.json.")
     page: bool = Field(default=True, description="Serve the storefront page at /.")
     access_log: bool = Field(default=False, description="Log one line a request.")

@@ -1,0 +1,108 @@
+"""The application factory."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+
+import structlog
+from fastapi import FastAPI
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from service.edge import Edge
+from service.exchange import Exchange
+from service.failures import handle_failures
+from service.logs import configure_logs
+from service.openapi import document_app
+from service.routes import segment
+from service.routes.health import health_routes
+from service.routes.items import item_routes
+from service.routes.recommend import Recommend
+from service.runtime import Runtime
+from service.settings import Settings
+
+PREFIXES = ("", "/v1")
+log = structlog.get_logger(__name__)
+
+
+def log_access(scope: Scope, exchange: Exchange, seconds: float) -> None:
+    """One line a request; no user and no item in it."""
+    log.info(
+        "request",
+        request_id=exchange.request_id,
+        method=scope["method"],
+        route=exchange.route or scope["path"],
+        status=exchange.status,
+        took_ms=round(seconds * 1e3, 3),
+    )
+
+
+class Service:
+    """The whole service as one ASGI application: the edge around the framework.
+
+    Args:
+        settings: all settings.
+
+    Attributes:
+        runtime: its state.
+        framework: FastAPI, which routes and documents.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.runtime = Runtime(settings)
+        if settings.access_log:
+            self.runtime.observers.append(log_access)
+        self.framework = _framework(self.runtime)
+        self._edge: ASGIApp | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """ASGI. The edge is built on first use, when gates and observers are complete."""
+        if self._edge is None:
+            self._edge = self._build_edge()
+        await self._edge(scope, receive, send)
+
+    def _build_edge(self) -> Edge:
+        runtime = self.runtime
+        return Edge(
+            self.framework,
+            max_body_bytes=runtime.settings.max_body_bytes,
+            gates=tuple(runtime.gates),
+            observers=tuple(runtime.observers),
+        )
+
+
+def _framework(runtime: Runtime) -> FastAPI:
+    docs = runtime.settings.docs
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        await runtime.start()
+        yield
+        await runtime.shutdown()
+
+    app = FastAPI(
+        title="Shortlist",
+        version=version("shortlist"),
+        summary="Candidate generation for a storefront.",
+        lifespan=lifespan,
+        redirect_slashes=False,
+        docs_url="/docs" if docs else None,
+        redoc_url=None,
+        openapi_url="/openapi.json" if docs else None,
+    )
+    recommend = Recommend(runtime)
+    for prefix in PREFIXES:
+        app.router.routes.append(Route(f"{prefix}/recommend", recommend, methods=["POST"]))
+        app.router.routes.append(Route(f"{prefix}/recommend/{{retriever:{segment.NAME}}}", recommend, methods=["POST"]))
+    app.include_router(health_routes(runtime))
+    app.include_router(item_routes(runtime))
+    handle_failures(app)
+    document_app(app)
+    return app
+
+
+def create_app(settings: Settings | None = None) -> Service:
+    """The service; without settings those of the environment (`SHORTLIST_*`)."""
+    chosen = settings or Settings()
+    configure_logs(chosen.log_level, chosen.log_format)
+    return Service(chosen)

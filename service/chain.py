@@ -1,0 +1,175 @@
+"""Degrading: who answers instead of whom, within one deadline."""
+
+import asyncio
+import time
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+from models.retrieval import Candidates, Query
+from models.words import FallbackReason, RetrieverName
+from service.engine import Engine
+from service.ports import Generator, StageError
+from service.problems import unavailable
+
+R = RetrieverName
+CHAINS: Mapping[RetrieverName, tuple[RetrieverName, ...]] = {
+    R.GR: (R.GR, R.DR_PRIOR, R.TGH_2, R.POPULAR),
+    R.DR: (R.DR, R.TGH_2, R.POPULAR),
+    R.DR_PRIOR: (R.DR_PRIOR, R.TGH_2, R.POPULAR),
+    R.FUSED: (R.FUSED, R.TGH_2, R.POPULAR),
+    R.TGH_1: (R.TGH_1, R.POPULAR),
+    R.TGH_2: (R.TGH_2, R.POPULAR),
+    R.SEM_NN: (R.SEM_NN, R.POPULAR),
+    R.ID_LAST: (R.ID_LAST, R.POPULAR),
+    R.ID_SEM: (R.ID_SEM, R.POPULAR),
+    R.POPULAR: (R.POPULAR,),
+}
+"""Who answers, in turn; the last one always can."""
+
+LOOKUPS = frozenset({R.TGH_1, R.TGH_2, R.POPULAR})
+"""Retrievers that take microseconds, so a thread would cost more than they do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What one request asks of the chain.
+
+    Attributes:
+        assigned: who is to answer.
+        query: the query.
+        deadline: on the clock of `time.monotonic`, in seconds.
+        fallback: whether another may answer.
+        reason: why the history is not known, where that is a fault of ours.
+    """
+
+    assigned: RetrieverName
+    query: Query
+    deadline: float
+    fallback: bool = True
+    reason: FallbackReason | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Who answered and why.
+
+    Attributes:
+        served: who did.
+        reason: why not the assigned one, None = it was.
+        candidates: the list.
+        timings: milliseconds by stage.
+    """
+
+    served: RetrieverName
+    reason: FallbackReason | None
+    candidates: Candidates
+    timings: dict[str, float] = field(default_factory=dict)
+
+
+class SearchPool:
+    """Threads for retrievers that search; admission before work.
+
+    Args:
+        threads: searches at once.
+        limit: searches that may run or wait.
+    """
+
+    def __init__(self, *, threads: int, limit: int) -> None:
+        self._executor = ThreadPoolExecutor(threads, thread_name_prefix="search")
+        self._limit, self._admitted = limit, 0
+
+    async def run(self, engine: Engine, name: RetrieverName, query: Query, deadline: float) -> Candidates:
+        """The retriever's list.
+
+        Raises:
+            StageError: the pool is full, or the deadline passed; a search that runs is left to finish by itself.
+        """
+        if self._admitted >= self._limit:
+            raise StageError(FallbackReason.FULL)
+        self._admitted += 1
+        work = asyncio.get_running_loop().run_in_executor(self._executor, engine.retrievers[name].retrieve, query)
+        work.add_done_callback(self._release)
+        try:
+            async with asyncio.timeout(deadline - time.monotonic()):
+                return await asyncio.shield(work)
+        except TimeoutError:
+            work.cancel()
+            raise StageError(FallbackReason.DEADLINE) from None
+
+    def _release(self, work: "asyncio.Future[Candidates]") -> None:
+        self._admitted -= 1
+        if not work.cancelled():
+            work.exception()
+
+    def shutdown(self) -> None:
+        """Let running searches end, start no further ones."""
+        self._executor.shutdown(wait=False, cancel_futures=True)
+
+
+class Chain:
+    """Asks one retriever after another until one answers.
+
+    Args:
+        pool: threads for searches.
+        generator: the worker, None = there is none.
+    """
+
+    def __init__(self, pool: SearchPool, generator: Generator | None = None) -> None:
+        self.pool, self.generator = pool, generator
+
+    async def answer(self, engine: Engine, plan: Plan) -> Outcome:
+        """The first list that can be had in time.
+
+        Raises:
+            ProblemError: 503, the assigned retriever cannot answer and `fallback` is false.
+        """
+        if not len(plan.query.history) and plan.assigned is not R.POPULAR:
+            return self._without_history(engine, plan)
+        reason: FallbackReason | None = None
+        for name in CHAINS[plan.assigned]:
+            try:
+                candidates, timings = await self._stage(engine, name, plan)
+            except StageError as error:
+                reason = reason or error.reason
+                self._allow(plan, reason)
+            else:
+                return Outcome(name, reason, candidates, timings)
+        raise unavailable("No retriever could answer.", reason=reason or FallbackReason.BUNDLE)
+
+    def _without_history(self, engine: Engine, plan: Plan) -> Outcome:
+        """A new user is no fault, so popular items answer even where no fallback is wanted; a lost history is one."""
+        if plan.reason is not None:
+            self._allow(plan, plan.reason)
+        candidates, timings = _lookup(engine, R.POPULAR, plan.query)
+        return Outcome(R.POPULAR, plan.reason or FallbackReason.NO_HISTORY, candidates, timings)
+
+    @staticmethod
+    def _allow(plan: Plan, reason: FallbackReason) -> None:
+        if not plan.fallback:
+            raise unavailable(f"{plan.assigned} cannot answer, and no fallback was wanted.", reason=reason)
+
+    async def _stage(self, engine: Engine, name: RetrieverName, plan: Plan) -> tuple[Candidates, dict[str, float]]:
+        if name in engine.remote:
+            return await self._remote(engine, plan)
+        if name not in engine.retrievers:
+            raise StageError(FallbackReason.BUNDLE)
+        if name is not R.POPULAR and plan.deadline <= time.monotonic():
+            raise StageError(FallbackReason.DEADLINE)
+        if name in LOOKUPS:
+            return _lookup(engine, name, plan.query)
+        started = time.perf_counter()
+        candidates = await self.pool.run(engine, name, plan.query, plan.deadline)
+        return candidates, {"search": (time.perf_counter() - started) * 1e3}
+
+    async def _remote(self, engine: Engine, plan: Plan) -> tuple[Candidates, dict[str, float]]:
+        if self.generator is None:
+            raise StageError(FallbackReason.WORKER)
+        candidates, timings = await self.generator.retrieve(engine.version, plan.query, deadline=plan.deadline)
+        return candidates, dict(timings)
+
+
+def _lookup(engine: Engine, name: RetrieverName, query: Query) -> tuple[Candidates, dict[str, float]]:
+    started = time.perf_counter()
+    candidates = engine.retrievers[name].retrieve(query)
+    return candidates, {"search": (time.perf_counter() - started) * 1e3}

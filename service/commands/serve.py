@@ -1,0 +1,68 @@
+"""`shortlist serve`: answer HTTP from a folder of bundles."""
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from pydantic import ValidationError
+
+from models.errors import ConfigError
+from service.settings import Settings
+
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+"""Read by the numeric libraries when they are first imported."""
+
+Bundles = Annotated[Path | None, typer.Option(help="Folder of bundles [SHORTLIST_BUNDLES].", show_default=False)]
+Host = Annotated[str | None, typer.Option(help="Address to listen on [SHORTLIST_HOST].", show_default=False)]
+Port = Annotated[
+    int | None, typer.Option(help="TCP port, 0 = any free one [SHORTLIST_PORT].", min=0, max=65535, show_default=False)
+]
+Workers = Annotated[
+    int | None, typer.Option(help="API processes [SHORTLIST_WORKERS].", min=1, max=64, show_default=False)
+]
+
+
+def _export(name: str, value: object | None) -> None:
+    if value is not None:
+        os.environ[f"SHORTLIST_{name}"] = str(value)
+
+
+def read_settings() -> Settings:
+    """Settings of the environment.
+
+    Raises:
+        ConfigError: one of them is not valid.
+    """
+    try:
+        return Settings()
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = "SHORTLIST_" + "_".join(str(step) for step in first["loc"]).upper()
+        raise ConfigError(
+            name, found=repr(first["input"]), expected=first["msg"], remedy="Correct the variable or the flag."
+        ) from error
+
+
+def limit_threads(threads: int) -> None:
+    """Say how many threads a search may use, before any numeric library is imported; what is set already stays."""
+    for variable in THREAD_VARIABLES:
+        os.environ.setdefault(variable, str(threads))
+
+
+def serve(bundles: Bundles = None, host: Host = None, port: Port = None, workers: Workers = None) -> None:
+    """Serve the current bundle of a folder over HTTP; every other setting is a SHORTLIST_* variable.
+
+    The service starts without a bundle too, answers 503 until one is published, and picks up each new one by itself.
+    """
+    for name, value in (("BUNDLES", bundles), ("HOST", host), ("PORT", port), ("WORKERS", workers)):
+        _export(name, value)
+    settings = read_settings()
+    limit_threads(settings.kernel_threads)
+    from service.app import create_app
+    from service.server import run_one, run_several
+
+    if settings.workers > 1:
+        run_several(settings)
+    else:
+        run_one(create_app(settings), settings)

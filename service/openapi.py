@@ -1,0 +1,80 @@
+"""The OpenAPI document: the framework's, and the paths that answer past the framework."""
+
+from typing import Any
+
+from fastapi import FastAPI
+from pydantic.json_schema import models_json_schema
+
+from models.words import RetrieverName
+from service.answers import Problem, RecommendResponse
+from service.routes.documented import problems
+from service.schemas import RecommendRequest
+
+REF = "#/components/schemas/{model}"
+RECOMMEND_STATUSES = (400, 408, 413, 415, 422, 429, 503)
+EXAMPLE = {"history": ["B004756YJA", "B004ZT0SSG"], "k": 10, "retriever": "tgh-2"}
+RETRIEVER_PARAMETER = {
+    "name": "retriever",
+    "in": "path",
+    "required": True,
+    "description": "Who should answer.",
+    "schema": {"type": "string", "enum": [name.value for name in RetrieverName]},
+}
+HEADERS = {
+    "X-Request-ID": {"description": "The caller's, or a fresh one.", "schema": {"type": "string"}},
+    "Server-Timing": {"description": "Milliseconds by stage.", "schema": {"type": "string"}},
+}
+
+
+def _operation(operation_id: str, *, fixed: bool) -> dict[str, Any]:
+    statuses = sorted((*RECOMMEND_STATUSES, 404)) if fixed else RECOMMEND_STATUSES
+    answer = {"$ref": REF.format(model="RecommendResponse")}
+    answers: dict[str, Any] = {
+        "200": {
+            "description": "A ranked list.",
+            "headers": HEADERS,
+            "content": {"application/json": {"schema": answer}},
+        }
+    }
+    answers |= {str(status): about for status, about in problems(*statuses).items()}
+    body = {"schema": {"$ref": REF.format(model="RecommendRequest")}, "example": EXAMPLE if not fixed else {"k": 10}}
+    return {
+        "tags": ["recommend"],
+        "summary": "Candidates from one retriever" if fixed else "Candidates for a user or a history",
+        "description": "Every field is optional. A member named twice counts with its last value.",
+        "operationId": operation_id,
+        "parameters": [RETRIEVER_PARAMETER] if fixed else [],
+        "requestBody": {"required": True, "content": {"application/json": body}},
+        "responses": answers,
+    }
+
+
+def _recommend_paths() -> dict[str, Any]:
+    return {
+        "/recommend": {"post": _operation("recommend", fixed=False)},
+        "/recommend/{retriever}": {"post": _operation("recommendFrom", fixed=True)},
+        "/v1/recommend": {"post": _operation("recommendV1", fixed=False)},
+        "/v1/recommend/{retriever}": {"post": _operation("recommendFromV1", fixed=True)},
+    }
+
+
+def complete(document: dict[str, Any]) -> dict[str, Any]:
+    """The document with the paths, models and answers that the framework does not know of."""
+    modes = [(RecommendRequest, "validation"), (RecommendResponse, "serialization"), (Problem, "serialization")]
+    _, schemas = models_json_schema(modes, ref_template=REF)  # type: ignore[arg-type]
+    known = document.setdefault("components", {}).setdefault("schemas", {})
+    document["components"]["schemas"] = dict(sorted((known | schemas["$defs"]).items()))
+    document["paths"] = {**_recommend_paths(), **document["paths"]}
+    return document
+
+
+def document_app(app: FastAPI) -> None:
+    """Make `/openapi.json` complete."""
+    framework = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            app.openapi_schema = complete(framework())
+        return app.openapi_schema
+
+    app.openapi = openapi  # type: ignore[method-assign]

@@ -1,0 +1,93 @@
+"""From a request to a query: ids become indices, rules become masks, defaults and decisions are filled in."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from models.filters import Filter, both
+from models.retrieval import NO_ITEMS, Eligible, Items, Query, ValueParams
+from models.words import FallbackReason, RetrieverName
+from service.chain import Plan
+from service.engine import Engine, Mask
+from service.ports import Assignment
+from service.schemas import MAX_HISTORY, FilterFields, RecommendRequest, ValueFields
+
+DEFAULT_VALUE = ValueParams()
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """A user's history as it is known for one request.
+
+    Attributes:
+        item_ids: oldest first.
+        reason: why it could not be read, None = it could.
+    """
+
+    item_ids: Sequence[str] = ()
+    reason: FallbackReason | None = None
+
+
+def _value(asked: ValueFields | None) -> ValueParams:
+    if asked is None:
+        return DEFAULT_VALUE
+    weights = DEFAULT_VALUE.weights if asked.weights is None else asked.weights.normalised()
+    return ValueParams(alpha=asked.alpha, weights=weights, pool=asked.pool)
+
+
+def _filter_mask(engine: Engine, asked: FilterFields) -> Mask | None:
+    price = asked.price
+    rules = Filter(
+        brand=tuple(asked.brand),
+        category=tuple(asked.category),
+        price_gte=None if price is None else price.gte,
+        price_lte=None if price is None else price.lte,
+    )
+    return engine.filters.mask(rules)
+
+
+def _mask(engine: Engine, request: RecommendRequest) -> Mask | None:
+    wanted = None if request.filter is None else _filter_mask(engine, request.filter)
+    return both(wanted, engine.stock.mask)
+
+
+def _sorted_items(indices: set[int]) -> Items:
+    indices.discard(-1)
+    return np.array(sorted(indices), np.int32) if indices else NO_ITEMS
+
+
+def resolve(
+    engine: Engine,
+    request: RecommendRequest,
+    retriever: RetrieverName,
+    *,
+    past: Past,
+    assignment: Assignment | None,
+    deadline: float,
+) -> tuple[Plan, list[str]]:
+    """What to ask of the chain, and the ids of the history that the bundle lacks (each once, oldest first).
+
+    Args:
+        engine: the bundle that answers.
+        request: the request.
+        retriever: who is to answer.
+        past: the history.
+        assignment: an experiment's decision; its parameters win over the request's.
+        deadline: on the clock of `time.monotonic`, in seconds.
+    """
+    ids = past.item_ids[-MAX_HISTORY:]
+    found = [engine.bundle.ids.index(item_id) for item_id in ids]
+    unknown = list(dict.fromkeys(i for i, at in zip(ids, found, strict=True) if at < 0)) if -1 in found else []
+    blocked = set(found) if request.exclude_seen else set()
+    if request.exclude:
+        blocked.update(map(engine.bundle.ids.index, request.exclude))
+    query = Query(
+        history=np.array([at for at in found if at >= 0] if unknown else found, np.int32),
+        k=request.k,
+        eligible=Eligible(engine.bundle.n_items, _mask(engine, request), _sorted_items(blocked)),
+        order=(assignment and assignment.order) or request.order,
+        value=(assignment and assignment.value) or _value(request.value),
+        beam=(assignment and assignment.beam) or request.beam,
+    )
+    return Plan(retriever, query, deadline, request.fallback, past.reason), unknown
