@@ -4,9 +4,9 @@
         for item in shortlist.recommend(user_id="u1", k=12).items:
             ...
 
-A call keeps to `Policy.timeout_s`, retries included. With a `fallback` list, `recommend` then answers with that list and
-says why in `degraded`; without one it raises `ServiceError`. What the caller got wrong (400 to 422) always raises: a
-fallback would hide the mistake. The client imports nothing of the server, only httpx and pydantic.
+A call keeps to `Policy.timeout_s`, retries included. With a `fallback` list, `recommend` then answers with that list
+and says why in `degraded`; without one it raises `ServiceError`. What the caller got wrong (400 to 422) always raises:
+a fallback would hide the mistake. The client imports nothing of the server, only httpx and pydantic.
 """
 
 from service.client.answers import Degraded, Item, ListedItem, Recommendation, SearchPage, SeenItem

@@ -12,7 +12,7 @@ from service.client.answers import Item, Recommendation, SearchPage, SeenItem
 from service.client.blocking import because, request_headers
 from service.client.calls import Call, Event, RecommendQuery
 from service.client.errors import ServiceError
-from service.client.policy import Outcome, Policy, Reply, Try, conversation
+from service.client.policy import Outcome, Pause, Policy, Reply, Try, conversation
 
 
 class AsyncShortlistClient:
@@ -84,12 +84,16 @@ class AsyncShortlistClient:
         try:
             while True:
                 step = talk.send(outcome)
-                outcome = await (
-                    self._try(call, step.timeout_s) if isinstance(step, Try) else anyio.sleep(step.seconds)
-                )
+                outcome = await self._step(call, step)
         except StopIteration as end:
             reply: Reply = end.value
             return reply
+
+    async def _step(self, call: Call, step: Try | Pause) -> Outcome:
+        if isinstance(step, Try):
+            return await self._try(call, step.timeout_s)
+        await anyio.sleep(step.seconds)
+        return None
 
     async def _try(self, call: Call, timeout_s: float) -> Reply | ServiceError:
         try:

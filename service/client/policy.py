@@ -19,8 +19,8 @@ class Policy:
     Attributes:
         timeout_s: for one call, retries included, in seconds.
         retries: further tries after no answer or a status of RETRIED, as far as the time allows.
-        backoff_s: longest wait before the first retry, doubled for each further one; the wait is drawn evenly from 0 up.
-            A `Retry-After` of the service takes its place.
+        backoff_s: longest wait before the first retry, doubled for each further one; the wait is drawn evenly from 0
+            up. A `Retry-After` of the service takes its place.
     """
 
     timeout_s: float = 0.4
