@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from offline.measures.arrays import Floats, Ragged, check_users
+from offline.measures.arrays import Floats, Longs, Ragged, check_users
 from offline.measures.ranking import discounts
 
 
@@ -21,28 +21,27 @@ def best_credit(q: Floats, k: int) -> Floats:
     return best
 
 
-def credit_ndcg(q: Floats, judged: Ragged, k: int) -> Floats:
-    """NDCG@k with graded gains: sum_j q / log2(j + 1) over the list by the same sum over the k best judged items.
+def credit_ndcg(q: Floats, ideal: Floats, k: int) -> Floats:
+    """NDCG@k with graded gains: sum_j q / log2(j + 1) over the list by the same sum over the best order of all items.
 
     Args:
         q: float64 [users, m], relevance of the listed items in list order, 0 at padding.
-        judged: one row a user: everything that has credit, with its credit as weight.
+        ideal: float64 [users], the best such sum, from `ideal_credit` or `ideal_of_counts` for the same k.
         k: cut-off.
 
     Returns:
         float64 [users]; 0 for a user without any credit to find.
 
     Raises:
-        InputError: q and the judged rows are not of the same users.
+        InputError: relevance and ideals are not of the same users.
 
     >>> judged = Ragged.from_pairs(np.array([0, 0]), np.array([7, 4]), np.array([1.0, 0.5]), n_rows=1)
-    >>> credit_ndcg(np.array([[0.5, 1.0]]), judged, 2).round(6).tolist()
+    >>> credit_ndcg(np.array([[0.5, 1.0]]), ideal_credit(judged, 2), 2).round(6).tolist()
     [0.859719]
     """
-    check_users("relevance", q, judged.n_rows)
+    check_users("relevance", q, len(ideal))
     width = min(k, q.shape[1])
     found = q[:, :width] @ discounts(width)
-    ideal = ideal_credit(judged, k)
     return np.divide(found, ideal, out=np.zeros_like(found), where=ideal > 0)
 
 
@@ -58,3 +57,13 @@ def ideal_credit(judged: Ragged, k: int) -> Floats:
     place = np.arange(len(rows)) - judged.indptr[rows]
     gain = np.where(place < k, judged.weights[order] / np.log2(place + 2.0), 0.0)
     return np.bincount(rows, gain, minlength=judged.n_rows).astype(np.float64)
+
+
+def ideal_of_counts(counts: Longs, k: int) -> Floats:
+    """The same for users with so many items of credit 1 each: float64 [users].
+
+    >>> ideal_of_counts(np.array([2, 0, 9]), 3).round(6).tolist()
+    [1.63093, 0.0, 2.13093]
+    """
+    sums = np.concatenate(([0.0], np.cumsum(discounts(k))))
+    return np.asarray(sums[np.minimum(counts, k)], np.float64)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 from scipy.stats import rankdata
 
 from offline.measures.arrays import PAD, Floats, Ints, Longs, check_users
@@ -29,7 +30,7 @@ class PopularityDiagnosis:
     often: float
 
 
-def histories_holding(users: Ints, items: Ints, *, n_items: int) -> Longs:
+def histories_holding(users: npt.NDArray[np.integer], items: Ints, *, n_items: int) -> Longs:
     """In how many training histories each item occurs, repeats within a history counted once: int64 [n_items].
 
     Args:

@@ -46,6 +46,17 @@ def same_leaf(items: Ints, targets: Ints, leaves: Ints) -> Floats:
     return found
 
 
+def leaf_counts(targets: Ints, leaves: Ints) -> Longs:
+    """How many items of the catalogue `same_leaf` counts as a find for each user: int64 [users].
+
+    >>> leaf_counts(np.array([1, 4, -1], np.int32), np.array([0, 0, 1, -1, -1], np.int32)).tolist()
+    [2, 1, 0]
+    """
+    sizes = np.bincount(leaves[leaves != PAD], minlength=1)
+    leaf = np.where(targets == PAD, PAD, leaves[targets])
+    return np.where(leaf == PAD, targets != PAD, sizes[leaf]).astype(np.int64)
+
+
 def graded(items: Ints, judgments: Ragged) -> Floats:
     """Supplied grades (an LLM judge's or a person's); 0 for what was not judged.
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from models.errors import InputError
 from offline.measures.arrays import Ragged
-from offline.measures.credit import best_credit, credit_ndcg, ideal_credit
+from offline.measures.credit import best_credit, credit_ndcg, ideal_credit, ideal_of_counts
 from offline.measures.ranking import hits_at, ndcg, ndcg_gains, recall, target_ranks
 from offline.measures.relevance import exact
 
@@ -43,7 +43,7 @@ def test_under_the_exact_rule_partial_credit_is_recall_and_ndcg(drawn, k):
     assert best_credit(q, k).tolist() == hits_at(ranks, k).tolist()
     asked = np.flatnonzero(targets >= 0)
     judged = Ragged.from_pairs(asked, targets[asked], n_rows=len(targets))
-    assert credit_ndcg(q, judged, k).tolist() == pytest.approx(ndcg_gains(ranks, k).tolist())
+    assert credit_ndcg(q, ideal_credit(judged, k), k).tolist() == pytest.approx(ndcg_gains(ranks, k).tolist())
 
 
 def test_padding_is_never_a_hit_even_for_a_user_without_a_target():
@@ -77,5 +77,15 @@ def test_graded_ndcg_is_one_for_the_best_order_and_never_more(seed, k):
     judged = Ragged.from_pairs(np.zeros(9, int), np.arange(9), grades, n_rows=1)
     best = np.argsort(-grades)[None, :].astype(np.int32)
     shuffled = rng.permutation(9)[None, :].astype(np.int32)
-    assert credit_ndcg(judged.lookup(best), judged, k)[0] == pytest.approx(1.0 if grades.any() else 0.0)
-    assert credit_ndcg(judged.lookup(shuffled), judged, k)[0] <= 1 + 1e-12
+    assert credit_ndcg(judged.lookup(best), ideal_credit(judged, k), k)[0] == pytest.approx(
+        1.0 if grades.any() else 0.0
+    )
+    assert credit_ndcg(judged.lookup(shuffled), ideal_credit(judged, k), k)[0] <= 1 + 1e-12
+
+
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=6), st.integers(1, 7))
+def test_the_ideal_of_counts_is_that_of_rows_of_ones(counts, k):
+    rows = np.repeat(np.arange(len(counts)), counts)
+    items = np.concatenate([np.arange(n) for n in counts]).astype(int)
+    judged = Ragged.from_pairs(rows, items, n_rows=len(counts))
+    assert ideal_of_counts(np.array(counts), k).tolist() == pytest.approx(ideal_credit(judged, k).tolist())

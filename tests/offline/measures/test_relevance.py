@@ -7,7 +7,16 @@ from hypothesis import strategies as st
 
 from models.errors import InputError
 from offline.measures.arrays import Ragged
-from offline.measures.relevance import co_purchase, credited, exact, graded, judgment_rows, random_control, same_leaf
+from offline.measures.relevance import (
+    co_purchase,
+    credited,
+    exact,
+    graded,
+    judgment_rows,
+    leaf_counts,
+    random_control,
+    same_leaf,
+)
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -28,6 +37,14 @@ def test_rules_equal_their_definition_item_by_item(seed):
             [float(i >= 0 and t >= 0 and holds(i, t)) for i in row] for row, t in zip(items, targets, strict=True)
         ]
         assert rule.tolist() == expected
+
+
+@given(seeds)
+def test_leaf_counts_are_the_finds_in_the_whole_catalogue(seed):
+    rng = np.random.default_rng(seed)
+    leaves, targets = rng.integers(-1, 3, 9).astype(np.int32), rng.integers(-1, 9, 6).astype(np.int32)
+    catalogue = np.tile(np.arange(9, dtype=np.int32), (6, 1))
+    assert leaf_counts(targets, leaves).tolist() == same_leaf(catalogue, targets, leaves).sum(1).tolist()
 
 
 @given(seeds)

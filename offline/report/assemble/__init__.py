@@ -1,0 +1,1 @@
+"""From ranked lists to documents: the measures applied, no files read."""
