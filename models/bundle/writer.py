@@ -26,6 +26,7 @@ from models.bundle.manifest import (
     plain,
 )
 from models.bundle.reader import Array, Bundle, map_array, sha256
+from models.bundle.stream import ArrayStream
 from models.errors import BundleError
 
 
@@ -160,6 +161,10 @@ class BundleWriter:
         except OSError as error:
             raise _unwritten(path, error) from error
         return array
+
+    def stream_array(self, name: str, dtype: npt.DTypeLike) -> ArrayStream:
+        """`<name>.npy`, one dimension, written block by block when its length is not known beforehand."""
+        return ArrayStream(self._path(f"{name}.npy"), dtype)
 
     def add_table(self, name: str, table: pa.Table) -> None:
         """Write `<name>.parquet`, replacing it where it exists.

@@ -1,0 +1,193 @@
+"""Scored ring lists of every anchor, computed offline block by block: what serving TGH looks up.
+
+Score of item c for anchor s: `e_s . e_c`, plus `alpha * w_sc` in ring 1 (arXiv 2605.07125, TGH).
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from models.kernels import compiled
+from models.rings import N_RINGS, Offsets, Reverse, RingConfig, RingInputs, stamp_of, trace
+from models.similarity import Floats, Items, dot
+from models.topk import best, pack, unpack
+
+NO_LIMIT = 2**62
+
+
+class Scratch(NamedTuple):
+    """Room that the anchors of a block share: see `trace`."""
+
+    queue: Items
+    seen: Offsets
+    ends: Items
+
+
+def scratch(n_items: int) -> Scratch:
+    """Fresh room for a catalogue of that size."""
+    return Scratch(np.empty(n_items + 1, np.int32), np.full(n_items, -1, np.int64), np.empty(N_RINGS + 1, np.int32))
+
+
+@compiled
+def score_ring(inputs: RingInputs, anchor: int, ring: int, members: Items, alpha: float, depth: int) -> Offsets:
+    """Keys of the `depth` best of a ring's members, best first; ring 1 comes in the order of the anchor's edges."""
+    scores = np.empty(len(members), np.float32)
+    first_edge = inputs.offsets[anchor]
+    for place in range(len(members)):
+        score = dot(inputs.embeddings[anchor], inputs.embeddings[members[place]])
+        if ring == 1:
+            score += alpha * np.float64(inputs.weights[first_edge + place])
+        scores[place] = score
+    keys = np.empty(len(members), np.int64)
+    pack(scores, members, keys)
+    return best(keys, depth)
+
+
+@compiled
+def _follows(reverse: Reverse, item: int, stamp: int, seen: Offsets) -> bool:
+    """Whether an item is reached in one step from an item with that stamp."""
+    for place in range(reverse.offsets[item], reverse.offsets[item + 1]):
+        if seen[reverse.sources[place]] == stamp:
+            return True
+    return False
+
+
+@compiled
+def _follows_unseen(reverse: Reverse, item: int, stamp: int, seen: Offsets) -> bool:
+    """Whether an item is reached in two steps from an item with that stamp."""
+    for place in range(reverse.offsets[item], reverse.offsets[item + 1]):
+        if _follows(reverse, reverse.sources[place], stamp, seen):
+            return True
+    return False
+
+
+@compiled
+def _probe(reverse: Reverse, anchor: int, ring: int, found: int, neighbours: Items, room: Scratch) -> None:
+    """Append those neighbours that lie in a ring; `found` rings are known in full."""
+    tail, first = room.ends[ring - 1], room.ends[ring - 1]
+    for item in neighbours:
+        if item < 0 or room.seen[item] >> 2 == anchor:
+            continue
+        if ring - found == 1:
+            inside = _follows(reverse, item, stamp_of(anchor, found), room.seen)
+        else:
+            inside = _follows_unseen(reverse, item, stamp_of(anchor, found), room.seen)
+        if inside:
+            room.queue[tail] = item
+            tail += 1
+    for place in range(first, tail):
+        room.seen[room.queue[place]] = stamp_of(anchor, ring)
+    room.ends[ring:] = tail
+
+
+@compiled
+def _block(
+    inputs: RingInputs,
+    reverse: Reverse,
+    neighbours: Items,
+    limits: tuple[float, int, int, int, int],
+    first: int,
+    room: Scratch,
+    ends: Items,
+    sizes: Items,
+    found: Items,
+    keys: Offsets,
+) -> int:
+    alpha, max_walks = limits[0], limits[1]
+    depth = (limits[2], limits[3], limits[4])
+    total = 0
+    for row in range(len(ends)):
+        anchor, begin = first + row, total
+        found[row] = trace(inputs, anchor, max_walks, room.queue, room.seen, room.ends)
+        for ring in range(found[row] + 1, N_RINGS + 1):
+            _probe(reverse, anchor, ring, found[row], neighbours[anchor], room)
+        for ring in range(1, N_RINGS + 1):
+            members = room.queue[room.ends[ring - 1] : room.ends[ring]]
+            chosen = score_ring(inputs, anchor, ring, members, alpha, depth[ring - 1])
+            keys[total : total + len(chosen)] = chosen
+            total += len(chosen)
+            ends[row, ring - 1], sizes[row, ring - 1] = total - begin, len(members)
+    return total
+
+
+@dataclass(frozen=True, slots=True)
+class RingBlock:
+    """Ring lists of consecutive anchors.
+
+    Attributes:
+        items: int32, rings 1, 2, 3 of the first anchor, then of the next...; best first.
+        scores: float32, of each.
+        ends: int32 [anchors, 3], where each ring ends within its anchor's list.
+        sizes: int32 [anchors, 3], sizes before the cut to the stored depth; of a probed ring, the members found.
+        found: int32 [anchors], rings known in full; later ones were probed.
+    """
+
+    items: Items
+    scores: Floats
+    ends: Items
+    sizes: Items
+    found: Items
+
+
+def ring_blocks(inputs: RingInputs, backwards: Reverse, neighbours: Items, config: RingConfig) -> Iterator[RingBlock]:
+    """Ring lists of all anchors in index order, a block at a time, on one core.
+
+    Args:
+        inputs: graph and embeddings.
+        backwards: the graph reversed.
+        neighbours: int32 [n, m], text neighbours, padded with -1.
+        config: alpha, depth, limits.
+    """
+    n_items = len(inputs.offsets) - 1
+    room, keys = scratch(n_items), np.empty(config.block * sum(config.depth), np.int64)
+    limits = (float(config.alpha), config.max_walks, *config.depth)
+    for first in range(0, n_items, config.block):
+        rows = min(config.block, n_items - first)
+        ends, sizes = np.empty((rows, N_RINGS), np.int32), np.empty((rows, N_RINGS), np.int32)
+        found = np.empty(rows, np.int32)
+        total = _block(inputs, backwards, neighbours, limits, first, room, ends, sizes, found, keys)
+        items, scores = np.empty(total, np.int32), np.empty(total, np.float32)
+        unpack(keys[:total], scores, items)
+        yield RingBlock(items, scores, ends, sizes, found)
+
+
+@dataclass(frozen=True, slots=True)
+class AnchorRings:
+    """Rings of one anchor in full, computed now.
+
+    Attributes:
+        items: int32, rings 1, 2, 3, each best first.
+        scores: float32, of each.
+        ends: int32 [3], where each ring ends.
+        found: rings known in full; later ones are empty here.
+    """
+
+    items: Items
+    scores: Floats
+    ends: Items
+    found: int
+
+
+@compiled
+def _whole(inputs: RingInputs, anchor: int, alpha: float, max_walks: int, room: Scratch, keys: Offsets) -> int:
+    found = trace(inputs, anchor, max_walks, room.queue, room.seen, room.ends)
+    for ring in range(1, found + 1):
+        members = room.queue[room.ends[ring - 1] : room.ends[ring]]
+        keys[room.ends[ring - 1] - 1 : room.ends[ring] - 1] = score_ring(
+            inputs, anchor, ring, members, alpha, len(members)
+        )
+    return found
+
+
+def anchor_rings(inputs: RingInputs, anchor: int, alpha: float, max_walks: int = NO_LIMIT) -> AnchorRings:
+    """All members of the rings that `max_walks` allows; equals what `ring_blocks` stores of them, without a cut."""
+    room = scratch(len(inputs.offsets) - 1)
+    keys: npt.NDArray[np.int64] = np.empty(len(room.queue), np.int64)
+    found = _whole(inputs, anchor, float(alpha), max_walks, room, keys)
+    total = int(room.ends[found]) - 1
+    items, scores = np.empty(total, np.int32), np.empty(total, np.float32)
+    unpack(keys[:total], scores, items)
+    return AnchorRings(items, scores, room.ends[1:] - 1, found)

@@ -1,0 +1,81 @@
+"""Cosine between text embeddings, and the nearest items of one.
+
+Products are summed in double precision and rounded once, so that the order of summation, which differs between
+machines and between one item and many, does not show in the float32 result.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from models.kernels import compiled, compiled_sum
+from models.topk import best, pack, unpack
+
+Floats = npt.NDArray[np.float32]
+Items = npt.NDArray[np.int32]
+Mask = npt.NDArray[np.bool_]
+
+
+@compiled_sum
+def dot(left: Floats, right: Floats) -> float:
+    """Inner product of two float32 [d] rows, float64."""
+    total = 0.0
+    for place in range(len(left)):
+        total += np.float64(left[place]) * np.float64(right[place])
+    return total
+
+
+@compiled
+def is_blank(row: Floats) -> bool:
+    """Whether an embedding is the zero row of an item without text."""
+    return not np.any(row)
+
+
+@compiled
+def is_allowed(item: int, mask: Mask, blocked: Items) -> bool:
+    """Whether an item may be returned: `mask` (empty = all) allows it and `blocked` (sorted) lacks it."""
+    if len(mask) and not mask[item]:
+        return False
+    low, high = 0, len(blocked)
+    while low < high:
+        middle = (low + high) >> 1
+        if blocked[middle] < item:
+            low = middle + 1
+        else:
+            high = middle
+    return low == len(blocked) or blocked[low] != item
+
+
+@compiled
+def _scan(embeddings: Floats, anchor: int, mask: Mask, blocked: Items, depth: int) -> npt.NDArray[np.int64]:
+    n_items = len(embeddings)
+    items, scores = np.empty(n_items, np.int32), np.empty(n_items, np.float32)
+    found = 0
+    for item in range(n_items):
+        if item == anchor or is_blank(embeddings[item]) or not is_allowed(item, mask, blocked):
+            continue
+        items[found], scores[found] = item, dot(embeddings[anchor], embeddings[item])
+        found += 1
+    keys = np.empty(found, np.int64)
+    pack(scores[:found], items[:found], keys)
+    return best(keys, depth)
+
+
+def nearest(embeddings: Floats, anchor: int, mask: Mask, blocked: Items, depth: int) -> tuple[Items, Floats]:
+    """The items with text that are nearest to an anchor, itself left out, by an exact scan.
+
+    Args:
+        embeddings: float32 [n, d], L2-normalised, a zero row = no text.
+        anchor: item index; an anchor without text has no neighbours.
+        mask: bool [n] of items that may be returned, or empty = all.
+        blocked: int32, sorted, further items that may not.
+        depth: number wanted, >= 1.
+
+    Returns:
+        int32 items and float32 cosines, best first, ties by item index.
+    """
+    if is_blank(embeddings[anchor]):
+        return np.empty(0, np.int32), np.empty(0, np.float32)
+    keys = _scan(embeddings, anchor, mask, blocked, depth)
+    items, scores = np.empty(len(keys), np.int32), np.empty(len(keys), np.float32)
+    unpack(keys, scores, items)
+    return items, scores
