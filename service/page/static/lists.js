@@ -30,7 +30,7 @@ export function createLists({ client, products, session, choices, onView, onAnsw
       const { answer, facts } = await ask(client, name, query, choices.variant(), signal);
       await products.load(answer.items.map((item) => item.item_id), signal);
       if (!isLatest()) return;
-      drawFacts(parts, answer, query, facts, choices.filterText());
+      drawFacts(parts, answer, facts, leftOutText(answer, query, new Set(session.state.history).size, choices.filterText()));
       drawRows(parts, answer);
       listed.set(name, answer.items.map((item) => item.item_id));
       onAnswer(name, answer);
@@ -87,16 +87,16 @@ async function ask(client, name, query, variant, signal) {
   return { answer, facts: { roundTripMs: performance.now() - started, timing } };
 }
 
-function drawFacts({ notes }, answer, query, { roundTripMs, timing }, filterText) {
+function drawFacts({ notes }, answer, { roundTripMs, timing }, leftOut) {
   const { assigned, served, fallback_reason: reason } = answer.retriever;
   const { experiment, unknown_items: unknown = [], exact } = answer;
-  const isAuto = query.retriever === undefined && notes.closest("[data-retriever]").dataset.retriever === "auto";
+  const isAuto = notes.closest("[data-retriever]").dataset.retriever === "auto";
   replace(notes,
     isAuto && h("p", { class: "assigned" }, experiment ? `Experiment ${experiment.name}, variant ${experiment.variant}: ${retrieverName(assigned)}` : `No experiment is running: ${retrieverName(assigned)} by default`),
     (reason || served !== assigned) && h("p", { class: "fallback" }, fallbackText(assigned, served, reason)),
     h("p", { class: "timing", title: timing || undefined }, `${msText(answer.took_ms)} in the service · ${msText(roundTripMs)} in all`),
     timing && h("p", { class: "timing stages" }, stagesText(timing)),
-    h("p", { class: "left-out" }, leftOutText(answer, query, filterText)),
+    h("p", { class: "left-out" }, leftOut),
     unknown.length > 0 && h("p", { class: "left-out" }, `Unknown to this bundle: ${unknown.join(", ")}`),
     typeof exact === "boolean" && h("p", { class: "left-out" }, exact ? "Provably what an unbounded beam finds" : "A wider beam might find more"));
 }
@@ -112,11 +112,11 @@ function stagesText(timing) {
   return stages.length ? `${stages.join(" · ")} ms` : "";
 }
 
-function leftOutText(answer, query, filterText) {
+function leftOutText(answer, query, viewed, filterText) {
   const told = answer.excluded;
-  const seen = told?.seen ?? (query.exclude_seen ? "viewed products" : 0);
+  const seen = told?.seen ?? (query.exclude_seen ? viewed : 0);
   const parts = [
-    typeof seen === "number" ? seen && `${seen} viewed` : seen,
+    seen && `${seen} viewed`,
     query.exclude?.length && `${query.exclude.length} by hand`,
     told?.unavailable && `${told.unavailable} out of stock`,
     told?.filtered && `${told.filtered} by the filter`,

@@ -7,6 +7,7 @@ import { brandOf, count, priceText, ratingText, titleOf } from "./words.js";
 
 const DRAWN = 12;
 const FOLLOWED = 6;
+const CAME_FROM = 6;
 
 export function createProduct({ client, products, onView, onHide, onTrouble }) {
   const run = latest();
@@ -24,7 +25,9 @@ export function createProduct({ client, products, onView, onHide, onTrouble }) {
     const drawn = neighbours.slice(0, DRAWN);
     const next = await followers(drawn, signal);
     await products.load([...drawn, ...[...next.values()].flat()].map((one) => one.item_id), signal);
-    return { neighbours, drawn, next };
+    const incoming = (answer.incoming ?? []).filter((one) => one.item_id !== id);
+    await products.load(incoming.slice(0, CAME_FROM).map((one) => one.item_id), signal);
+    return { neighbours, drawn, next, incoming, ringSizes: answer.ring_sizes };
   }
 
   async function inspect(id, { focus = true } = {}) {
@@ -47,17 +50,23 @@ export function createProduct({ client, products, onView, onHide, onTrouble }) {
     const buttons = h("div", { class: "actions" },
       h("button", { type: "button", onclick: () => onView(id) }, "View again"),
       h("button", { type: "button", onclick: () => onHide(id) }, "Leave out of the lists"));
-    replace(byId("product-body"), facts(product, buttons), neighbourhood(product, around));
+    const hadFocus = byId("product-body").contains(document.activeElement);
+    replace(byId("product-body"), facts(product, buttons), ...[neighbourhood(product, around)].flat());
+    if (hadFocus) byId("product").focus({ preventScroll: true });
   }
 
-  function neighbourhood(product, { neighbours, drawn, next }) {
-    if (!drawn.length) return h("p", { class: "quiet" }, "Nobody went from this product to another one, so the transition graph has no edge out of it.");
-    const label = `Transition graph around ${titleOf(product)}: ${count(drawn.length, "next product")}. The table after it lists them.`;
+  function neighbourhood(product, { neighbours, drawn, next, incoming, ringSizes }) {
+    const cameFrom = incoming.slice(0, CAME_FROM);
     const open = (id) => inspect(id);
+    const before = cameFrom.length > 0 && table("Where shoppers came from", cameFrom, incoming.length, products, open);
+    if (!drawn.length) return [h("p", { class: "quiet" }, "Nobody went from this product to another one, so the transition graph has no edge out of it."), before];
+    const label = `Transition graph around ${titleOf(product)}: ${count(drawn.length, "next product")}. The table after it lists them.`;
     const graph = picture({ label, neighbours: drawn, next, products, onInspect: open });
-    const rows = table(drawn, neighbours.length, products, open);
+    const rows = table("Where shoppers went next", drawn, neighbours.length, products, open);
     linkHover(graph, rows);
-    return h("div", { class: "around" }, h("figure", {}, graph, h("figcaption", { class: "quiet" }, "Thicker means followed more often. Small dots are one step further on.")), rows);
+    const reach = ringSizes && ` Products first reached after one, two and three steps: ${ringSizes.map((size) => size.toLocaleString()).join(", ")}.`;
+    const caption = h("figcaption", { class: "quiet" }, `Thicker means followed more often. Small dots are one step further on.${reach ?? ""}`);
+    return h("div", { class: "around" }, h("figure", {}, graph, caption), h("div", { class: "tables" }, rows, before));
   }
 
   return { inspect };
@@ -74,17 +83,17 @@ function facts(product, buttons) {
   const value = product.value && ["popularity", "rating", "brand"].map((name) => `${name} ${Number(product.value[name]).toFixed(2)}`).join(", ");
   const rows = [
     ["Id", product.item_id], ["Brand", brandOf(product)], ["Category", path], ["Price", priceText(product)], ["Rating", ratingText(product)],
-    ["Bought by", typeof product.popularity === "number" ? count(product.popularity, "interaction") : ""], ["Item value", value],
+    ["Popularity", typeof product.popularity === "number" ? count(product.popularity, "interaction") : ""], ["Item value", value],
   ].filter(([, text]) => text);
   return h("div", { class: "facts" }, tile(product),
     h("div", {}, h("h3", { dir: "auto" }, titleOf(product)),
       h("dl", {}, rows.map(([name, text]) => h("div", {}, h("dt", {}, name), h("dd", { dir: "auto" }, text)))), buttons));
 }
 
-function table(drawn, total, products, onInspect) {
+function table(heading, drawn, total, products, onInspect) {
   const more = total > drawn.length ? `, the strongest ${drawn.length} of ${total}` : "";
-  return h("div", { class: "scroll", role: "group", "aria-label": "Next products", tabindex: "0" }, h("table", {},
-    h("caption", {}, `Where shoppers went next${more}`),
+  return h("div", { class: "scroll", role: "group", "aria-label": heading, tabindex: "0" }, h("table", {},
+    h("caption", {}, `${heading}${more}`),
     h("thead", {}, h("tr", {}, ["#", "Product", "Times", "Weight"].map((name) => h("th", { scope: "col" }, name)))),
     h("tbody", {}, drawn.map((one, index) => h("tr", { "data-id": one.item_id },
       h("td", {}, String(index + 1)),

@@ -35,7 +35,7 @@ export function createSession({ client, products, onInspect, onChange, onTrouble
 
   function shownAgain(id) {
     const title = titleOf(products.get(id));
-    const show = () => { state.hidden.delete(id); byId("session").querySelector("h2").focus(); onChange(); draw(); };
+    const show = () => { state.hidden.delete(id); byId("session-title").focus(); onChange(); draw(); };
     return h("li", {}, h("button", { type: "button", dir: "auto", title: `Allow ${title} again`, onclick: show }, `${title} ×`));
   }
 
@@ -60,6 +60,7 @@ export function createSession({ client, products, onInspect, onChange, onTrouble
   async function clear() {
     if (state.place === "store") await client.forget(state.shopper).catch(away);
     state.history = [];
+    byId("session-title").focus();
     await draw();
     onChange(`History of ${state.shopper} cleared`);
   }
