@@ -1,4 +1,4 @@
-"""What the service answers, as documented in the OpenAPI document; answers are written with orjson, not through these."""
+"""What the service answers, for the OpenAPI document; answers are written with orjson, not through these."""
 
 from typing import Literal
 

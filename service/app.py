@@ -12,9 +12,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from service.edge import Edge
 from service.exchange import Exchange
 from service.failures import handle_failures
-from service.logs import configure_logs
 from service.openapi import document_app
+from service.page.routes import page_routes
 from service.routes import segment
+from service.routes.docs import add_docs
 from service.routes.health import health_routes
 from service.routes.items import item_routes
 from service.routes.recommend import Recommend
@@ -86,7 +87,7 @@ def _framework(runtime: Runtime) -> FastAPI:
         summary="Candidate generation for a storefront.",
         lifespan=lifespan,
         redirect_slashes=False,
-        docs_url="/docs" if docs else None,
+        docs_url=None,
         redoc_url=None,
         openapi_url="/openapi.json" if docs else None,
     )
@@ -96,6 +97,10 @@ def _framework(runtime: Runtime) -> FastAPI:
         app.router.routes.append(Route(f"{prefix}/recommend/{{retriever:{segment.NAME}}}", recommend, methods=["POST"]))
     app.include_router(health_routes(runtime))
     app.include_router(item_routes(runtime))
+    if docs:
+        add_docs(app)
+    if runtime.settings.page:
+        app.router.routes.extend(page_routes())
     handle_failures(app)
     document_app(app)
     return app
@@ -103,6 +108,4 @@ def _framework(runtime: Runtime) -> FastAPI:
 
 def create_app(settings: Settings | None = None) -> Service:
     """The service; without settings those of the environment (`SHORTLIST_*`)."""
-    chosen = settings or Settings()
-    configure_logs(chosen.log_level, chosen.log_format)
-    return Service(chosen)
+    return Service(settings or Settings())

@@ -82,7 +82,9 @@ class Catalogue:
         n_items = self._bundle.n_items
         ids = pa.array(self._bundle.ids.strings(np.arange(n_items, dtype=np.int32)), pa.large_string())
         parts = [ids, *(self._strings(name) for name in ("title", "brand") if name in self._table.column_names)]
-        joined = pc.binary_join_element_wise(*parts, " ", null_handling="replace", null_replacement="")
+        joined = pc.binary_join_element_wise(
+            *parts, pa.scalar(" ", pa.large_string()), null_handling="replace", null_replacement=""
+        )
         return pc.utf8_lower(joined)
 
     def _strings(self, name: str) -> pa.Array:

@@ -1,4 +1,4 @@
-"""One request and its answer, as the edge sees them: id, headers that matter, and what is noted for logs and metrics."""
+"""One request and its answer as the edge sees them: id, headers that matter, what is noted for logs and metrics."""
 
 import os
 import re

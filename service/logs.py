@@ -19,7 +19,8 @@ SHARED: tuple[Processor, ...] = (
 def configure_logs(level: LogLevel, form: LogFormat) -> None:
     """Send structlog's and the standard library's events to one handler."""
     json = form is LogFormat.JSON
-    renderer: Processor = structlog.processors.JSONRenderer() if json else structlog.dev.ConsoleRenderer()
+    console = structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
+    renderer: Processor = structlog.processors.JSONRenderer() if json else console
     tail: list[Processor] = [structlog.stdlib.ProcessorFormatter.remove_processors_meta]
     if json:
         tail.append(structlog.processors.format_exc_info)

@@ -6,12 +6,18 @@ from types import FrameType
 import uvicorn
 from uvicorn.supervisors import Multiprocess
 
-from service.app import Service
+from service.app import Service, create_app
 from service.logs import configure_logs
 from service.settings import Settings
 
-FACTORY = "service.app:create_app"
-"""Worker processes build their own application, from the environment."""
+FACTORY = "service.server:create_worker_app"
+
+
+def create_worker_app() -> Service:
+    """The application of a worker process, which knows its settings from the environment alone."""
+    settings = Settings()
+    configure_logs(settings.log_level, settings.log_format)
+    return create_app(settings)
 
 
 def server_config(app: Service | str, settings: Settings) -> uvicorn.Config:
@@ -38,6 +44,7 @@ def server_config(app: Service | str, settings: Settings) -> uvicorn.Config:
 
 def run_one(app: Service, settings: Settings) -> None:
     """Serve in this process until SIGTERM or SIGINT, finish what is in flight, return."""
+    configure_logs(settings.log_level, settings.log_format)
     server = uvicorn.Server(server_config(app, settings))
 
     def stop(number: int, frame: FrameType | None) -> None:

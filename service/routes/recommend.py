@@ -18,7 +18,9 @@ from service.routes.retriever_path import retriever_of
 from service.runtime import Runtime
 from service.schemas import RecommendRequest, RetrieverChoice
 
-NAMES = {choice: RetrieverName(choice.value) for choice in RetrieverChoice if choice is not RetrieverChoice.AUTO}
+NAMES: dict[RetrieverChoice, RetrieverName] = {
+    choice: RetrieverName(choice.value) for choice in RetrieverChoice if choice is not RetrieverChoice.AUTO
+}
 
 
 class Recommend:
