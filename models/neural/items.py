@@ -1,0 +1,75 @@
+"""What the network knows of an item: its text, its semantic ID and, if it was seen in training, itself."""
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from models.neural.config import ItemTokens, ItemVector, NetworkConfig
+
+
+class Items(nn.Module):
+    """Items as encoder inputs and as vectors that a query is compared with.
+
+    With one token an item both are the same vector, so one table serves history and candidates. With a token a code,
+    each token is a learnt vector of the code plus the projected text.
+
+    Args:
+        config: shape.
+        embeddings: float32 [n, text_width]: text embeddings.
+        codes: int64 [n, L]: semantic IDs.
+        seen: bool [n]: items of the training histories; the others have no vector of their own.
+    """
+
+    embeddings: Tensor
+    codes: Tensor
+    seen: Tensor
+
+    def __init__(self, config: NetworkConfig, embeddings: Tensor, codes: Tensor, seen: Tensor) -> None:
+        super().__init__()
+        self.config = config
+        offsets = torch.tensor((0, *config.codebooks[:-1])).cumsum(0)
+        self.register_buffer("embeddings", embeddings, persistent=False)
+        self.register_buffer("codes", codes + offsets, persistent=False)
+        self.register_buffer("seen", seen.float()[:, None], persistent=False)
+        self.text = _text_head(config)
+        if config.item_vector is ItemVector.TEXT_AND_ID:
+            self.own = nn.Embedding(len(embeddings), config.width)
+            nn.init.normal_(self.own.weight, std=0.02)
+        if config.tokens is ItemTokens.CODES:
+            self.code = nn.Embedding(sum(config.codebooks), config.width)
+            nn.init.normal_(self.code.weight, std=0.02)
+
+    def vectors(self) -> Tensor:
+        """float [n, d], L2-normalised."""
+        return functional.normalize(self._plain(self.text(self.embeddings), None), dim=-1)
+
+    def inputs(self) -> Tensor:
+        """float [n, tokens, d], L2-normalised: all items as the encoder takes them in."""
+        return self(torch.arange(len(self.embeddings), device=self.embeddings.device))  # type: ignore[no-any-return]
+
+    def forward(self, items: Tensor) -> Tensor:
+        """float [..., tokens, d], L2-normalised, from int64 [...] item indices."""
+        text = self.text(self.embeddings)[items]
+        if self.config.tokens is ItemTokens.CODES:
+            return functional.normalize(text.unsqueeze(-2) + self.code(self.codes[items]), dim=-1)
+        return functional.normalize(self._plain(text, items), dim=-1).unsqueeze(-2)
+
+    def _plain(self, text: Tensor, items: Tensor | None) -> Tensor:
+        """Projected text plus the items' own vectors, some of which training leaves out."""
+        if self.config.item_vector is ItemVector.TEXT:
+            return text
+        known = self.seen if items is None else self.seen[items]
+        own = self.own.weight if items is None else self.own(items)
+        if self.training and self.config.id_dropout:
+            known = known * (torch.rand_like(known) >= self.config.id_dropout)
+        return text + known * own
+
+
+def _text_head(config: NetworkConfig) -> nn.Module:
+    if config.text_layers == 1:
+        return nn.Linear(config.text_width, config.width)
+    return nn.Sequential(
+        nn.Linear(config.text_width, 2 * config.width),
+        nn.GELU(),
+        nn.Linear(2 * config.width, config.width),
+    )
