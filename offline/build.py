@@ -1,0 +1,120 @@
+"""Building a bundle: all jobs, one after another, measured, published only when complete."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from models.bundle.manifest import SplitInfo
+from models.bundle.reader import Bundle
+from models.bundle.writer import BundleWriter
+from models.errors import ConfigError
+from offline.config import BuildConfig
+from offline.dataset import Inputs
+from offline.jobs.base import Context, Job
+from offline.jobs.catalog import JOBS, job_named, with_dependents
+from offline.measure import measured
+from offline.progress import Reporter
+
+JOB_COSTS = "jobs"
+"""Section of the manifest with each job's wall time (seconds) and peak memory (MiB)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What to build, where, from what.
+
+    Attributes:
+        bundles: the bundles root.
+        config: the build configuration.
+        inputs: the user's files; None = only what the current bundle holds.
+        vectors: the user's own item vectors.
+    """
+
+    bundles: Path
+    config: BuildConfig
+    inputs: Inputs | None = None
+    vectors: Path | None = None
+
+
+def build(request: Request, reporter: Reporter) -> str:
+    """Run every job and publish a new bundle. Its version.
+
+    Raises:
+        InputError: the files are malformed or hold nothing usable.
+        ConfigError: no inputs, or a text encoder that cannot be loaded.
+        BundleError: the bundle cannot be written; the one that serves stays.
+    """
+    with _new_writer(request) as writer:
+        context = Context(writer, request.config, request.inputs, request.vectors, reporter)
+        return _run_and_publish(context, JOBS, {})
+
+
+def run_job(request: Request, name: str, reporter: Reporter) -> str:
+    """Run one job alone on a new version derived from the current one (the first job makes a new root's first).
+
+    Jobs that read its artifacts and whose own the current bundle holds run after it, so that a bundle never holds
+    artifacts that disagree. Job `items` starts a bundle that holds nothing else.
+
+    Raises:
+        ConfigError: no such job, or it needs inputs that were not given.
+        BundleError: there is no current bundle to derive from, or an artifact that the job reads is missing.
+    """
+    job = job_named(name)
+    if job.name == "items":
+        with _new_writer(request) as writer:
+            return _run_and_publish(_context(request, writer, reporter, new_catalogue=True), (job,), {})
+    base = Bundle.open(request.bundles)
+    _check_split(request, base, job)
+    with BundleWriter.derive(request.bundles, base) as writer:
+        writer.config = request.config.model_dump(mode="json")
+        jobs = _refreshed(job, base)
+        context = _context(request, writer, reporter, new_catalogue=False)
+        return _run_and_publish(context, jobs, dict(base.manifest.sections.get(JOB_COSTS, {})))
+
+
+def _new_writer(request: Request) -> BundleWriter:
+    split = SplitInfo(kind=request.config.split, truncate_history=request.config.truncate_history)
+    return BundleWriter.create(request.bundles, split=split, config=request.config.model_dump(mode="json"))
+
+
+def _context(request: Request, writer: BundleWriter, reporter: Reporter, *, new_catalogue: bool) -> Context:
+    return Context(writer, request.config, request.inputs, request.vectors, reporter, new_catalogue)
+
+
+def _check_split(request: Request, base: Bundle, job: Job) -> None:
+    asked = SplitInfo(kind=request.config.split, truncate_history=request.config.truncate_history)
+    if asked != base.manifest.split:
+        raise ConfigError(
+            f"job {job.name}",
+            found=f"split {asked.kind}, truncate_history {asked.truncate_history}",
+            expected=f"those of the current bundle: {base.manifest.split.kind}, {base.manifest.split.truncate_history}",
+            remedy="A bundle has one split; build a new one with shortlist build.",
+        )
+
+
+def _refreshed(job: Job, base: Bundle) -> Sequence[Job]:
+    dependents = with_dependents([job.name])
+    return [one for one in dependents if one is job or all(base.has(name) for name in one.writes)]
+
+
+def _run_and_publish(context: Context, jobs: Sequence[Job], costs: dict[str, dict[str, float]]) -> str:
+    try:
+        with measured() as total:
+            for job in jobs:
+                costs[job.name] = _run_measured(context, job)
+        context.writer.section(JOB_COSTS, costs)
+    finally:
+        context.close()
+    version = context.writer.publish()
+    total.peak_mib = max(cost["peak_mib"] for cost in costs.values())
+    context.reporter.done("all jobs", total)
+    context.reporter.say(f"published {version}")
+    return version
+
+
+def _run_measured(context: Context, job: Job) -> dict[str, float]:
+    with context.reporter.job(job.name), measured() as cost:
+        facts = job.run(context)
+    context.writer.section(job.section or job.name, facts)
+    context.reporter.done(job.name, cost)
+    return cost.facts()

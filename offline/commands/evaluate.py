@@ -1,0 +1,52 @@
+"""`shortlist evaluate`: the tables of a bundle's retrievers."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from models.bundle.reader import Bundle
+from models.words import Order
+from offline.commands import options
+from offline.evaluate import Settings, evaluate, read_test_users
+from offline.progress import Reporter
+from offline.results import as_table, results, write_predictions, write_results
+
+app = typer.Typer(add_completion=False)
+
+Names = Annotated[str, typer.Option("--retrievers", help="Names between commas: tgh-1,tgh-2,...")]
+Ks = Annotated[str, typer.Option("--k", help="Cut-offs between commas; those up to 10 cut one list of 10.")]
+Out = Annotated[Path | None, typer.Option("--out", help="Write results.json (fractions).")]
+Predictions = Annotated[Path | None, typer.Option("--predictions", help="Write the lists of the greatest k (Parquet).")]
+OrderOption = Annotated[Order, typer.Option("--order", help="Order of TGH lists.")]
+ExcludeSeen = Annotated[
+    bool, typer.Option("--exclude-seen/--include-seen", help="Leave out, or allow, what the history holds.")
+]
+Fill = Annotated[bool, typer.Option("--fill/--no-fill", help="Fill short lists, as serving does, or leave them short.")]
+
+
+@app.command("evaluate", cls=options.ManyValues)
+def evaluate_command(
+    bundle: options.BundleDir,
+    interactions: options.Interactions,
+    retrievers: Names,
+    k: Ks = "1,5,10,50",
+    order: OrderOption = Order.SCORE,
+    exclude_seen: ExcludeSeen = True,
+    fill: Fill = True,
+    out: Out = None,
+    predictions: Predictions = None,
+) -> None:
+    """Measure retrievers on the held-out last items; the split is read from the bundle."""
+    reporter = Reporter()
+    names, ks = options.retrievers(retrievers, "--retrievers"), options.numbers(k, "--k")
+    opened = Bundle.open(bundle)
+    settings = Settings(order, exclude_seen, fill)
+    test = read_test_users(opened, interactions, settings.part, reporter)
+    evaluation = evaluate(opened, test, names, ks, settings, reporter)
+    if out is not None:
+        write_results(out, results(opened, test, evaluation, settings))
+    if predictions is not None:
+        write_predictions(predictions, opened, test, evaluation)
+    Console(width=None, soft_wrap=True).print(as_table(evaluation, len(test)))

@@ -1,0 +1,220 @@
+"""Evaluation: the lists that serving would return, asked for every test user and compared with what came next."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from models.registry import open_retriever
+
+from models.bundle.reader import Bundle
+from models.errors import BundleError, ConfigError, InputError
+from models.filters import eligible
+from models.retrieval import NO_ITEMS, Candidates, Items, Query, Retriever
+from models.words import Order, RetrieverName, Split
+from offline.config import BuildConfig, config_from
+from offline.dataset import read_against
+from offline.measures.arrays import PAD
+from offline.measures.ranking import ndcg, recall, target_ranks
+from offline.progress import Reporter
+from offline.split import Part, Sequences
+
+SHORT_LIST = 10
+"""Measures up to this k cut one list of this length; each larger k asks its own, since TGH budgets scale with k."""
+BATCH_USERS = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How lists are asked.
+
+    Attributes:
+        order: order of TGH lists.
+        exclude_seen: leave out what the history holds.
+        fill: fill short lists.
+        part: which target is looked for.
+    """
+
+    order: Order = Order.SCORE
+    exclude_seen: bool = True
+    fill: bool = True
+    part: Part = Part.TEST
+
+
+@dataclass(frozen=True, slots=True)
+class Lists:
+    """Ranked lists of all test users.
+
+    Attributes:
+        items: int32 [users, k], padded with -1.
+        scores: float32 [users, k], 0 where padded.
+        sources: uint8 [users, k], positions in `models.words.SOURCES`, 0 where padded.
+    """
+
+    items: Items
+    scores: npt.NDArray[np.float32]
+    sources: npt.NDArray[np.uint8]
+
+
+@dataclass(frozen=True, slots=True)
+class TestUsers:
+    """Users with a target.
+
+    Attributes:
+        sequences: everybody's.
+        users: int64 [n], rows of `sequences`.
+        targets: int32 [n].
+        part: which target.
+    """
+
+    sequences: Sequences
+    users: npt.NDArray[np.int64]
+    targets: Items
+    part: Part
+
+    def __len__(self) -> int:
+        """Number of users."""
+        return len(self.users)
+
+    def history(self, row: int) -> Items:
+        """int32: everything before the target of the row-th test user."""
+        return self.sequences.history(int(self.users[row]), self.part)
+
+    def user_ids(self) -> list[str]:
+        """The users' ids."""
+        names: list[str] = self.sequences.user_ids.take(self.users).to_pylist()
+        return names
+
+
+def build_config(bundle: Bundle) -> BuildConfig:
+    """The configuration that a bundle was built with.
+
+    Raises:
+        ConfigError: this release does not know one of its keys.
+    """
+    return config_from(bundle.manifest.config, where=f"manifest of bundle {bundle.version}")
+
+
+def read_test_users(bundle: Bundle, interactions: Sequence[Path], part: Part, reporter: Reporter) -> TestUsers:
+    """The users of interaction files, divided as the bundle's manifest says.
+
+    Raises:
+        BundleError: the bundle was built without a split, so it has seen the targets.
+        InputError: the files are malformed, or no user has a target.
+    """
+    split = bundle.manifest.split
+    if split.kind is Split.NONE:
+        raise BundleError(
+            f"bundle {bundle.version}",
+            found="a bundle built on all interactions",
+            expected="one built with a split",
+            remedy="Build it with shortlist build --split leave-last-out.",
+        )
+    config = build_config(bundle).model_copy(update={"split": split.kind, "truncate_history": split.truncate_history})
+    with read_against(interactions, bundle.ids, config) as dataset:
+        for line in dataset.report.lines():
+            reporter.say(line)
+        sequences = dataset.sequences()
+    users = sequences.with_targets()
+    if not len(users):
+        raise InputError(
+            ", ".join(map(str, interactions)),
+            found=f"{len(sequences)} users, none with three interactions",
+            expected="users with a target, one for validation and a history",
+            remedy="Check that these are the interactions the bundle was built from.",
+        )
+    return TestUsers(sequences, users, sequences.targets(users, part), part)
+
+
+def list_lengths(ks: Sequence[int]) -> dict[int, list[int]]:
+    """Length of the list to ask for -> the k that are cut from it.
+
+    >>> list_lengths([1, 5, 10, 50])
+    {10: [1, 5, 10], 50: [50]}
+    """
+    asked: dict[int, list[int]] = {}
+    for k in sorted(set(ks)):
+        asked.setdefault(max(k, SHORT_LIST), []).append(k)
+    return asked
+
+
+def _query(bundle: Bundle, history: Items, k: int, settings: Settings) -> Query:
+    seen = history if settings.exclude_seen else NO_ITEMS
+    allowed = eligible(bundle.n_items, None, seen)
+    return Query(history=history, k=k, eligible=allowed, order=settings.order, fill=settings.fill)
+
+
+def _batches(
+    bundle: Bundle, retriever: Retriever, test: TestUsers, k: int, settings: Settings
+) -> Iterator[tuple[int, list[Candidates]]]:
+    for start in range(0, len(test), BATCH_USERS):
+        rows = range(start, min(start + BATCH_USERS, len(test)))
+        yield start, retriever.retrieve_batch([_query(bundle, test.history(row), k, settings) for row in rows])
+
+
+def ask(bundle: Bundle, name: RetrieverName, test: TestUsers, k: int, settings: Settings, reporter: Reporter) -> Lists:
+    """One list a test user from one retriever.
+
+    Raises:
+        BundleError: the bundle lacks what the retriever needs.
+    """
+    lists = Lists(
+        np.full((len(test), k), PAD, np.int32),
+        np.zeros((len(test), k), np.float32),
+        np.zeros((len(test), k), np.uint8),
+    )
+    for start, batch in _batches(bundle, open_retriever(bundle, name), test, k, settings):
+        for row, found in enumerate(batch, start):
+            n = len(found.items)
+            lists.items[row, :n], lists.scores[row, :n] = found.items, found.scores
+            lists.sources[row, :n] = found.sources
+        reporter.step(start + len(batch), len(test))
+    return lists
+
+
+def measure(lists: Lists, targets: Items, ks: Sequence[int]) -> dict[str, float]:
+    """`recall@k` and `ndcg@k` of each k, fractions."""
+    ranks = target_ranks(lists.items, targets)
+    named = {"recall": recall(ranks, ks), "ndcg": ndcg(ranks, ks)}
+    return {f"{name}@{k}": float(value) for name, values in named.items() for k, value in zip(ks, values, strict=True)}
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """Measures of each retriever, and each one's longest lists.
+
+    Attributes:
+        measures: retriever -> `recall@k`, `ndcg@k`.
+        longest: retriever -> its lists for the greatest k.
+    """
+
+    measures: dict[RetrieverName, dict[str, float]]
+    longest: dict[RetrieverName, Lists]
+
+
+def evaluate(
+    bundle: Bundle,
+    test: TestUsers,
+    names: Sequence[RetrieverName],
+    ks: Sequence[int],
+    settings: Settings,
+    reporter: Reporter,
+) -> Evaluation:
+    """Ask every retriever and measure its lists.
+
+    Raises:
+        ConfigError: no k, or one below 1.
+        BundleError: the bundle lacks what a retriever needs.
+    """
+    if not ks or min(ks) < 1:
+        raise ConfigError("k", found=str(list(ks)), expected="whole numbers from 1", remedy="Give --k 1,5,10,50.")
+    evaluation = Evaluation({}, {})
+    for name in names:
+        measures: dict[str, float] = {}
+        for length, cuts in list_lengths(ks).items():
+            with reporter.job(f"{name} k={length}"):
+                lists = ask(bundle, name, test, length, settings, reporter)
+            measures |= measure(lists, test.targets, cuts)
+        evaluation.measures[name], evaluation.longest[name] = measures, lists
+    return evaluation

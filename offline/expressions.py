@@ -1,0 +1,143 @@
+"""Sequences, split and counts as ibis expressions: no engine's own SQL, so that a cluster can run the same ones.
+
+ibis is imported at first use: commands that build nothing run without it.
+"""
+
+from typing import TYPE_CHECKING
+
+from models.words import Split
+from offline.ingest.columns import (
+    COUNT,
+    COUNTS,
+    EVENT,
+    FILE,
+    ITEM,
+    ITEM_ID,
+    LENGTH,
+    NEXT_ITEM,
+    PART,
+    POSITION,
+    RATING,
+    RATING_COUNT,
+    RATING_SUM,
+    ROW,
+    TIMESTAMP,
+    USER_ID,
+)
+from offline.split import SHORTEST_SPLIT, Part
+
+if TYPE_CHECKING:
+    from ibis.expr.types import Table
+
+
+def with_items(interactions: "Table", catalogue: "Table") -> "Table":
+    """Interactions with their item index; those whose item the catalogue lacks fall out.
+
+    Args:
+        interactions: file, row, user_id, item_id, timestamp, event, rating.
+        catalogue: item_id, item.
+    """
+    return interactions.join(catalogue, ITEM_ID).select(FILE, ROW, USER_ID, ITEM, TIMESTAMP, EVENT, RATING)
+
+
+def _in_order() -> tuple[str, str, str]:
+    """Equal timestamps keep the order of the input rows."""
+    return TIMESTAMP, FILE, ROW
+
+
+def sequences(interactions: "Table") -> "Table":
+    """Each row's place in its user's sequence.
+
+    A row whose item is that of the row before it, under another event, does not count: it shares that row's place, so
+    that a rating which came with the second event is not lost.
+
+    Returns:
+        user_id, item, rating, counts (bool), position, length (of the sequence, counted rows).
+    """
+    import ibis
+
+    order = ibis.window(group_by=USER_ID, order_by=_in_order())
+    before, event_before = (interactions[name].lag().over(order) for name in (ITEM, EVENT))
+    table = interactions.mutate(before=before, event_before=event_before)
+    same = (table.before == table[ITEM]).fill_null(False)
+    table = table.mutate(**{COUNTS: ~(same & ~table[EVENT].identical_to(table.event_before))})
+    so_far = ibis.cumulative_window(group_by=USER_ID, order_by=_in_order())
+    one = table[COUNTS].cast("int64")
+    places = {POSITION: one.sum().over(so_far) - 1, LENGTH: one.sum().over(ibis.window(group_by=USER_ID))}
+    return table.mutate(**places).select(USER_ID, ITEM, RATING, COUNTS, POSITION, LENGTH)
+
+
+def truncated(rows: "Table", keep: int | None) -> "Table":
+    """The last `keep` places of each user; all without a limit."""
+    if keep is None:
+        return rows
+    import ibis
+
+    cut = ibis.greatest(rows[LENGTH] - keep, 0)
+    return rows.filter(rows[POSITION] >= cut).mutate(
+        **{POSITION: rows[POSITION] - cut, LENGTH: ibis.least(rows[LENGTH], keep)}
+    )
+
+
+def parted(rows: "Table", split: Split) -> "Table":
+    """Each row's part: a user's last place is for test, the one before for validation, the rest for training.
+
+    Sequences shorter than three are all training: a target needs a history that training does not share.
+    """
+    import ibis
+
+    if split is Split.NONE:
+        return rows.mutate(**{PART: ibis.literal(Part.TRAIN.value)})
+    from_end = rows[LENGTH] - rows[POSITION]
+    long = rows[LENGTH] >= SHORTEST_SPLIT
+    part = ibis.cases(
+        (long & (from_end == 1), Part.TEST.value),
+        (long & (from_end == 2), Part.VALIDATION.value),
+        else_=Part.TRAIN.value,
+    )
+    return rows.mutate(**{PART: part})
+
+
+def training(rows: "Table") -> "Table":
+    """The training part."""
+    return rows.filter(rows[PART] == Part.TRAIN.value)
+
+
+def transitions(rows: "Table") -> "Table":
+    """How often an item directly follows another in training sequences: item, next_item, count."""
+    train = training(rows)
+    train = train.filter(train[COUNTS])
+    import ibis
+
+    order = ibis.window(group_by=USER_ID, order_by=POSITION)
+    pairs = train.mutate(**{NEXT_ITEM: train[ITEM].lead().over(order)})
+    pairs = pairs.filter(pairs[NEXT_ITEM].notnull())
+    counted = pairs.group_by([ITEM, NEXT_ITEM]).aggregate(**{COUNT: pairs.count()})
+    return counted.order_by([ITEM, NEXT_ITEM])
+
+
+def popularity(rows: "Table") -> "Table":
+    """Training interactions of each item that has any: item, count."""
+    train = training(rows)
+    train = train.filter(train[COUNTS])
+    return train.group_by(ITEM).aggregate(**{COUNT: train.count()}).order_by(ITEM)
+
+
+def ratings(rows: "Table") -> "Table":
+    """Training ratings of each item that has any: item, rating_sum, rating_count."""
+    train = training(rows)
+    train = train.filter(train[RATING].notnull())
+    sums = {RATING_SUM: train[RATING].sum(), RATING_COUNT: train.count()}
+    return train.group_by(ITEM).aggregate(**sums).order_by(ITEM)
+
+
+def ordered(rows: "Table") -> "Table":
+    """The counted rows, user after user in the order of the ids' bytes, oldest first: user_id, item."""
+    counted = rows.filter(rows[COUNTS])
+    return counted.order_by([USER_ID, POSITION]).select(USER_ID, ITEM)
+
+
+def users(rows: "Table") -> "Table":
+    """One row a user, in the order of the ids' bytes: user_id, length."""
+    counted = rows.filter(rows[COUNTS])
+    return counted.group_by(USER_ID).aggregate(**{LENGTH: counted.count()}).order_by(USER_ID)

@@ -1,0 +1,107 @@
+"""What a job is, and what it is given."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from models.bundle import layout
+from models.bundle.writer import BundleWriter
+from models.errors import BundleError, ConfigError
+from models.ids import ItemIds
+from offline.config import BuildConfig
+from offline.dataset import Dataset, Inputs, read_against, read_dataset
+from offline.progress import Reporter
+
+Facts = dict[str, Any]
+
+
+@dataclass
+class Context:
+    """What jobs share while one bundle is written.
+
+    Attributes:
+        writer: the bundle being written; jobs read each other's artifacts from it.
+        config: the build configuration.
+        inputs: the user's files; None where only the bundle is at hand.
+        vectors: the user's own item vectors; None = encode the texts.
+        reporter: told how far a job is.
+        new_catalogue: read items and ids from the inputs; otherwise the bundle's own stay.
+    """
+
+    writer: BundleWriter
+    config: BuildConfig
+    inputs: Inputs | None = None
+    vectors: Path | None = None
+    reporter: Reporter = field(default_factory=Reporter)
+    new_catalogue: bool = True
+
+    @cached_property
+    def dataset(self) -> Dataset:
+        """The inputs, read at first use.
+
+        Raises:
+            ConfigError: no inputs were given.
+            InputError: they are malformed.
+        """
+        if self.inputs is None:
+            raise ConfigError(
+                "interactions",
+                found="none",
+                expected="interaction files, which this job reads",
+                remedy="Give them with --interactions FILE.",
+            )
+        if self.new_catalogue:
+            return read_dataset(self.inputs, self.config)
+        return read_against(self.inputs.interactions, self.ids(), self.config)
+
+    def ids(self) -> ItemIds:
+        """The ids of the bundle being written."""
+        return ItemIds(*map(self.writer.read_array, (layout.ID_BYTES, layout.ID_OFFSETS, layout.ID_SLOTS)))
+
+    def items(self) -> pa.Table:
+        """The table of items of the bundle being written.
+
+        Raises:
+            BundleError: it holds none.
+        """
+        if not self.writer.has(layout.ITEMS):
+            raise BundleError(
+                f"bundle {self.writer.version}",
+                found="no table of items",
+                expected="the artifacts of job items",
+                remedy="Run it first: shortlist job items.",
+            )
+        return pq.read_table(self.writer.folder / f"{layout.ITEMS}.parquet")
+
+    def close(self) -> None:
+        """Free what was read."""
+        if "dataset" in self.__dict__:
+            self.dataset.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One step of a build; it writes one family of artifacts.
+
+    Attributes:
+        name: on the command line and in the manifest.
+        about: one line for people.
+        run: writes the artifacts; its result goes into the manifest.
+        writes: layout names of the artifacts.
+        after: jobs whose artifacts it reads.
+        reads_inputs: whether it reads the user's interactions.
+        section: of the manifest, where its facts go; empty = its name.
+    """
+
+    name: str
+    about: str
+    run: Callable[[Context], Facts]
+    writes: tuple[str, ...]
+    after: tuple[str, ...] = ()
+    reads_inputs: bool = False
+    section: str = ""

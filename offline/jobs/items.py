@@ -1,0 +1,39 @@
+"""Job `items`: the catalogue, its ids and its stock."""
+
+import numpy as np
+
+from models.bundle import layout
+from models.bundle.reader import sha256
+from offline.dataset import Inputs
+from offline.jobs.base import Context, Facts, Job
+
+
+def run(context: Context) -> Facts:
+    """Read the inputs; write ids, items and availability, and state what was dropped and why."""
+    dataset, writer = context.dataset, context.writer
+    writer.add_array(layout.ID_BYTES, dataset.ids.data)
+    writer.add_array(layout.ID_OFFSETS, dataset.ids.offsets)
+    writer.add_array(layout.ID_SLOTS, dataset.ids.slots)
+    writer.add_table(layout.ITEMS, dataset.items)
+    available = np.asarray(dataset.items["available"].to_numpy(zero_copy_only=False), np.bool_)
+    writer.add_array(layout.AVAILABLE, available)
+    writer.statistics(dataset.statistics())
+    if context.inputs is not None:
+        writer.section("inputs", _inputs(context.inputs))
+    for line in dataset.report.lines():
+        context.reporter.say(line)
+    return {"available": int(available.sum()), "report": dataset.report.facts()}
+
+
+def _inputs(inputs: Inputs) -> Facts:
+    files = [*inputs.interactions, *([] if inputs.items is None else [inputs.items])]
+    return {str(path): {"sha256": sha256(path), "bytes": path.stat().st_size} for path in files}
+
+
+JOB = Job(
+    "items",
+    "catalogue, ids, stock",
+    run,
+    writes=(layout.ID_BYTES, layout.ID_OFFSETS, layout.ID_SLOTS, layout.ITEMS, layout.AVAILABLE),
+    reads_inputs=True,
+)
