@@ -69,11 +69,12 @@ async function variants() {
 async function start() {
   notice(null);
   try {
+    const browsed = shop.browse();
     const retrievers = await readiness();
     choices.offer(retrievers);
     tuner.offer(retrievers);
     await Promise.all([variants(), session.restore()]);
-    await Promise.all([shop.browse(), refresh()]);
+    await Promise.all([browsed, refresh()]);
     const last = session.state.history.at(-1);
     if (last !== undefined) await product.inspect(last, { focus: false });
     document.documentElement.dataset.ready = "true";

@@ -22,7 +22,7 @@ export function createSession({ client, products, onInspect, onChange, onTrouble
     byId("session-note").textContent = NOTES[state.place](state.shopper);
     const empty = h("li", { class: "quiet" }, "Nothing viewed yet. Open a product and it appears here.");
     replace(byId("history"), state.history.length ? state.history.map((id) => chip(id)) : empty);
-    byId("history").lastElementChild?.scrollIntoView?.({ block: "nearest", inline: "end", behavior: "instant" });
+    byId("history").scrollLeft = byId("history").scrollWidth;
     byId("start-over").disabled = state.history.length === 0;
     byId("hidden-box").hidden = state.hidden.size === 0;
     replace(byId("hidden"), [...state.hidden].map(shownAgain));
