@@ -1,6 +1,6 @@
 """The application factory."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from importlib.metadata import version
 
@@ -9,6 +9,7 @@ from fastapi import FastAPI
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from models.words import RetrieverName
 from service.edge import Edge
 from service.exchange import Exchange
 from service.failures import handle_failures
@@ -18,7 +19,7 @@ from service.routes import segment
 from service.routes.docs import add_docs
 from service.routes.health import health_routes
 from service.routes.items import item_routes
-from service.routes.recommend import Recommend
+from service.routes.recommend import Recommend, RecommendNamed
 from service.runtime import Runtime
 from service.settings import Settings
 
@@ -53,7 +54,8 @@ class Service:
         self.runtime = Runtime(settings)
         if settings.access_log:
             self.runtime.observers.append(log_access)
-        self.framework = _framework(self.runtime)
+        self._direct = recommend_paths(self.runtime)
+        self.framework = _framework(self.runtime, self._direct)
         self._edge: ASGIApp | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -66,13 +68,21 @@ class Service:
         runtime = self.runtime
         return Edge(
             self.framework,
+            direct=self._direct,
             max_body_bytes=runtime.settings.max_body_bytes,
             gates=tuple(runtime.gates),
             observers=tuple(runtime.observers),
         )
 
 
-def _framework(runtime: Runtime) -> FastAPI:
+def recommend_paths(runtime: Runtime) -> dict[str, ASGIApp]:
+    """Paths that answer before the framework is asked: each retriever's and that of `auto`, plain and versioned."""
+    endpoints: dict[str, ASGIApp] = {"/recommend": Recommend(runtime)}
+    endpoints |= {f"/recommend/{name}": Recommend(runtime, name) for name in RetrieverName}
+    return {f"{prefix}{path}": endpoint for prefix in PREFIXES for path, endpoint in endpoints.items()}
+
+
+def _framework(runtime: Runtime, direct: Mapping[str, ASGIApp]) -> FastAPI:
     docs = runtime.settings.docs
 
     @asynccontextmanager
@@ -91,10 +101,10 @@ def _framework(runtime: Runtime) -> FastAPI:
         redoc_url=None,
         openapi_url="/openapi.json" if docs else None,
     )
-    recommend = Recommend(runtime)
+    named = RecommendNamed({name: direct[f"/recommend/{name}"] for name in RetrieverName})
     for prefix in PREFIXES:
-        app.router.routes.append(Route(f"{prefix}/recommend", recommend, methods=["POST"]))
-        app.router.routes.append(Route(f"{prefix}/recommend/{{retriever:{segment.NAME}}}", recommend, methods=["POST"]))
+        app.router.routes.append(Route(f"{prefix}/recommend", direct["/recommend"], methods=["POST"]))
+        app.router.routes.append(Route(f"{prefix}/recommend/{{retriever:{segment.NAME}}}", named, methods=["POST"]))
     app.include_router(health_routes(runtime))
     app.include_router(item_routes(runtime))
     if docs:

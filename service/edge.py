@@ -4,6 +4,7 @@ Pure ASGI, one frame a request, because it stands before everything that has to 
 """
 
 import time
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Protocol
 from urllib.parse import unquote_to_bytes
@@ -75,6 +76,7 @@ class Edge:
 
     Args:
         app: what answers.
+        direct: what answers a POST to exactly that path before `app` is asked.
         max_body_bytes: largest body.
         gates: asked in turn before `app`.
         observers: told of each finished exchange.
@@ -84,11 +86,13 @@ class Edge:
         self,
         app: ASGIApp,
         *,
+        direct: Mapping[str, ASGIApp],
         max_body_bytes: int,
         gates: tuple[Gate, ...] = (),
         observers: tuple[ExchangeObserver, ...] = (),
     ) -> None:
-        self._app, self._limit, self._gates, self._observers = app, max_body_bytes, gates, observers
+        self._app, self._direct, self._limit = app, direct, max_body_bytes
+        self._gates, self._observers = gates, observers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one connection event."""
@@ -120,7 +124,8 @@ class Edge:
             keep_encoded(scope)
             for gate in self._gates:
                 gate(scope)
-            await self._app(scope, receive, reply)
+            chosen = self._direct.get(scope["path"], self._app) if scope["method"] == "POST" else self._app
+            await chosen(scope, receive, reply)
         except ProblemError as problem:
             await self._refuse(problem, scope, receive, reply, exchange)
         except ClientGoneError:

@@ -1,20 +1,21 @@
 """One bundle, open and ready to answer: retrievers, filters, stock, catalogue."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import structlog
+from models.registry import available, open_retriever
 
 from models.bundle import layout
 from models.bundle.reader import Bundle
 from models.errors import BundleError
 from models.filters import FilterIndex
-from models.registry import available, open_retriever
 from models.retrieval import NO_ITEMS, Eligible, Items, Query, Retriever
 from models.words import RetrieverName
 from service.catalogue import Catalogue
+from service.id_text import IdText
 from service.ports import StockMask
 
 Mask = npt.NDArray[np.bool_]
@@ -44,6 +45,8 @@ class Engine:
         filters: brand, category and price rules to masks.
         catalogue: titles and the rest, for people.
         stock: what may be sold now.
+        id_text: item indices to ids.
+        version: version of the bundle.
     """
 
     bundle: Bundle
@@ -52,11 +55,12 @@ class Engine:
     filters: FilterIndex
     catalogue: Catalogue
     stock: StockMask
+    id_text: IdText = field(init=False)
+    version: str = field(init=False)
 
-    @property
-    def version(self) -> str:
-        """Version of the bundle."""
-        return self.bundle.version
+    def __post_init__(self) -> None:
+        """What is asked for with each request."""
+        self.id_text, self.version = IdText(self.bundle.ids), self.bundle.version
 
     def serves(self) -> list[RetrieverName]:
         """All retrievers of the bundle, in the order of the vocabulary."""

@@ -48,7 +48,7 @@ def server_timing(timings: dict[str, float], took_ms: float) -> bytes:
     >>> server_timing({"queue": 1.5, "search": 0.25}, 2.0)
     b'queue;dur=1.500, search;dur=0.250, total;dur=2.000'
     """
-    stages = "".join(f"{stage};dur={ms:.3f}, " for stage, ms in timings.items())
+    stages = "".join([f"{stage};dur={ms:.3f}, " for stage, ms in timings.items()])
     return f"{stages}total;dur={took_ms:.3f}".encode()
 
 

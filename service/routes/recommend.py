@@ -2,8 +2,9 @@
 body parsing and response models, which cost more than the retrieval."""
 
 import time
+from http import HTTPStatus
 
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from models.words import RetrieverName
 from service.body import read_model
@@ -11,10 +12,9 @@ from service.chain import Outcome
 from service.engine import Engine
 from service.exchange import Exchange, exchange_of
 from service.ports import Assignment, Served, StageError
-from service.problems import FieldError, bad_fields
+from service.problems import FieldError, ProblemError, ProblemKind, bad_fields
 from service.resolve import Past, resolve
 from service.respond import render, send_json, server_timing
-from service.routes.retriever_path import retriever_of
 from service.runtime import Runtime
 from service.schemas import RecommendRequest, RetrieverChoice
 
@@ -24,24 +24,26 @@ NAMES: dict[RetrieverChoice, RetrieverName] = {
 
 
 class Recommend:
-    """ASGI endpoint of `/recommend` and, with a retriever in the path, `/recommend/{retriever}`.
+    """ASGI endpoint of `/recommend`.
 
     Args:
         runtime: state of the process.
+        fixed: the retriever that the path names, None = it names none.
     """
 
-    def __init__(self, runtime: Runtime) -> None:
-        self._runtime = runtime
+    def __init__(self, runtime: Runtime, fixed: RetrieverName | None = None) -> None:
+        self._runtime, self._fixed = runtime, fixed
+        self._route = "/recommend" if fixed is None else "/recommend/{retriever}"
         settings = runtime.settings
         self._limit, self._timeout_s = settings.max_body_bytes, settings.body_timeout_s
+        self._deadline_ms = settings.deadline_ms
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         exchange = exchange_of(scope)
-        fixed = retriever_of(scope)
-        exchange.route = "/recommend" if fixed is None else "/recommend/{retriever}"
+        exchange.route = self._route
         request = await read_model(RecommendRequest, scope, receive, limit=self._limit, timeout_s=self._timeout_s)
-        served = await self._serve(request, fixed, exchange)
+        served = await self._serve(request, exchange)
         took_ms = (time.monotonic() - exchange.started) * 1e3
         body = render(exchange, request.user_id, served, took_ms)
         await send_json(send, body, server_timing(served.timings, took_ms))
@@ -49,39 +51,64 @@ class Recommend:
         if self._runtime.exposures is not None:
             self._runtime.exposures.record(exchange.request_id, request, served)
 
-    async def _serve(self, request: RecommendRequest, fixed: RetrieverName | None, exchange: Exchange) -> Served:
+    async def _serve(self, request: RecommendRequest, exchange: Exchange) -> Served:
         engine = self._runtime.require_engine()
-        deadline = exchange.started + (request.deadline_ms or self._runtime.settings.deadline_ms) / 1e3
-        assignment, retriever = self._assign(request, fixed)
-        past = await self._past(request, deadline)
+        deadline = exchange.started + (request.deadline_ms or self._deadline_ms) / 1e3
+        assignment, retriever = self._assign(request)
+        past = Past(request.history) if request.history is not None else await self._stored(request, deadline)
         plan, unknown = resolve(engine, request, retriever, past=past, assignment=assignment, deadline=deadline)
         outcome = await self._runtime.chain.answer(engine, plan)
         return _served(engine, retriever, outcome, unknown, assignment)
 
-    def _assign(
-        self, request: RecommendRequest, fixed: RetrieverName | None
-    ) -> tuple[Assignment | None, RetrieverName]:
+    def _assign(self, request: RecommendRequest) -> tuple[Assignment | None, RetrieverName]:
         """Path, then body, then the running experiment, then the configured default."""
         named = NAMES.get(request.retriever)
-        if fixed is not None and named not in (None, fixed):
-            detail = f"the path says {fixed}, the body says {named}"
+        if self._fixed is not None and named not in (None, self._fixed):
+            detail = f"the path says {self._fixed}, the body says {named}"
             raise bad_fields([FieldError(detail, "#/retriever")])
-        chosen = fixed or named
+        chosen = self._fixed or named
         if chosen is not None:
             return None, chosen
         assignment = None if self._runtime.router is None else self._runtime.router.assign(request)
         return assignment, self._runtime.settings.default_retriever if assignment is None else assignment.retriever
 
-    async def _past(self, request: RecommendRequest, deadline: float) -> Past:
-        """The request's own history, else the stored one."""
-        if request.history is not None:
-            return Past(request.history)
+    async def _stored(self, request: RecommendRequest, deadline: float) -> Past:
+        """The stored history of the user."""
         if request.user_id is None or self._runtime.history is None:
             return Past()
         try:
             return Past(await self._runtime.history.read(request.user_id, deadline=deadline))
         except StageError as error:
             return Past(reason=error.reason)
+
+
+class RecommendNamed:
+    """ASGI endpoint of `/recommend/{retriever}`.
+
+    Args:
+        endpoints: one for each retriever.
+    """
+
+    def __init__(self, endpoints: dict[RetrieverName, ASGIApp]) -> None:
+        self._endpoints: dict[str, ASGIApp] = {name.value: endpoint for name, endpoint in endpoints.items()}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Hand on to the retriever's endpoint."""
+        endpoint = self._endpoints.get(scope["path_params"]["retriever"])
+        if endpoint is None:
+            raise unknown_retriever()
+        await endpoint(scope, receive, send)
+
+
+def unknown_retriever() -> ProblemError:
+    """404: the path names no retriever."""
+    known = ", ".join(RetrieverName)
+    return ProblemError(
+        HTTPStatus.NOT_FOUND,
+        ProblemKind.UNKNOWN_RETRIEVER,
+        f"There is no such retriever; there are {known}.",
+        errors=[FieldError(f"should be one of {known}", parameter="retriever")],
+    )
 
 
 def _served(
@@ -97,7 +124,7 @@ def _served(
         served=outcome.served,
         reason=outcome.reason,
         candidates=outcome.candidates,
-        item_ids=engine.bundle.ids.strings(outcome.candidates.items),
+        item_ids=engine.id_text.strings(outcome.candidates.items),
         unknown=unknown,
         assignment=assignment,
         timings=outcome.timings,
