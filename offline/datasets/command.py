@@ -26,7 +26,7 @@ def ingest(
     download: Annotated[bool, typer.Option("--download", help="Fetch raw files that are not there.")] = False,
     show_list: Annotated[bool, typer.Option("--list", help="Show all data sets and leave.")] = False,
 ) -> None:
-    """Turn the raw files of a published data set into interactions, items and a build.toml, filtered as the paper does."""
+    """Turn raw files of a published data set into interactions, items and a build.toml, filtered as its paper does."""
     with _extra():
         if show_list:
             _list()

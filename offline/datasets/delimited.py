@@ -5,10 +5,11 @@ import gzip
 import io
 from collections.abc import Collection, Sequence
 from functools import partial
+from itertools import islice
 from pathlib import Path
 
 from models.errors import InputError
-from offline.datasets.lines import reading
+from offline.datasets.lines import readable, reading, records
 from offline.datasets.raw import is_gzip
 from offline.datasets.rejects import EXAMPLES, Line, Reason
 from offline.datasets.staging import Staged, compression, quoted
@@ -32,7 +33,8 @@ def csv_rows(work: Workspace, key: str, table: str, needed: Sequence[str]) -> St
             remedy="Use the file as published, header included.",
         )
     options = "delim = ',', quote = '\"', escape = '\"', header = true"
-    return _scan(work, path, table, header, needed, options, header_lines=1)
+    refused = _scan(work, path, table, header, needed, options)
+    return Staged(table, path.name, partial(_locate_rows, work, table, refused))
 
 
 def plain_rows(
@@ -40,7 +42,9 @@ def plain_rows(
 ) -> Staged:
     """Stage a file whose fields are never quoted, all of its `columns`; UTF-8."""
     options = f"delim = {quoted(delimiter)}, quote = '', escape = '', header = false, skip = {header_lines}"
-    return _scan(work, work.raw.path(key), table, columns, columns, options, header_lines=header_lines)
+    path = work.raw.path(key)
+    refused = _scan(work, path, table, columns, columns, options)
+    return Staged(table, path.name, partial(_locate_lines, path, header_lines, frozenset(refused)))
 
 
 def _scan(
@@ -50,9 +54,8 @@ def _scan(
     header: Sequence[str],
     needed: Sequence[str],
     options: str,
-    *,
-    header_lines: int,
-) -> Staged:
+) -> list[int]:
+    """Stage the columns `needed` of `header`; the lines that had to be left out."""
     types = ", ".join(f"{quoted(column)}: 'VARCHAR'" for column in header)
     kept = ", ".join(f'"{column}"' for column in needed)
     with reading(path):
@@ -63,8 +66,7 @@ def _scan(
             "store_rejects = true, rejects_limit = 0, parallel = false, null_padding = false, "
             f"rejects_table = '{table}_rejects', rejects_scan = '{table}_scan')"
         )
-    refused = _refused(work, path, table)
-    return Staged(table, path.name, partial(_locate, work, table, header_lines, refused))
+    return _refused(work, path, table)
 
 
 def _refused(work: Workspace, path: Path, table: str) -> list[int]:
@@ -75,24 +77,31 @@ def _refused(work: Workspace, path: Path, table: str) -> list[int]:
     return [int(line) for line, _ in rows]
 
 
-def _locate(
-    work: Workspace, table: str, header_lines: int, refused: Sequence[int], ordinals: Collection[int]
-) -> list[Line]:
+def _locate_lines(path: Path, header_lines: int, refused: Collection[int], ordinals: Collection[int]) -> list[Line]:
+    """Lines of accepted rows, where a row is a line: blank and refused ones hold none."""
+    held = ((number, line) for _, number, line in records(path) if number not in refused)
+    rows = enumerate(islice(held, header_lines, None), start=1)
+    wanted = set(ordinals)
+    return [Line(number, readable(line)) for ordinal, (number, line) in rows if ordinal in wanted]
+
+
+def _locate_rows(work: Workspace, table: str, refused: Sequence[int], ordinals: Collection[int]) -> list[Line]:
+    """Records of accepted rows, where a record can span lines; the header is record 1."""
     wanted = ", ".join(str(ordinal) for ordinal in ordinals)
     rows = work.con.execute(f"select * from {table} where row in ({wanted}) order by row").fetchall()
-    return [Line(_line(row, header_lines, refused), " | ".join(str(field) for field in rest)) for row, *rest in rows]
+    return [Line(_record(row, refused), " | ".join(str(field) for field in rest)) for row, *rest in rows]
 
 
-def _line(ordinal: int, header_lines: int, refused: Sequence[int]) -> int:
-    """Line of the `ordinal`-th accepted row, when the lines `refused` (ascending) were left out.
+def _record(ordinal: int, refused: Sequence[int]) -> int:
+    """Record of the `ordinal`-th accepted row behind a header, when the records `refused` (ascending) were left out.
 
-    >>> [_line(ordinal, 1, [3, 4]) for ordinal in (1, 2, 3)]
+    >>> [_record(ordinal, [3, 4]) for ordinal in (1, 2, 3)]
     [2, 5, 6]
     """
-    line = ordinal + header_lines
+    record = ordinal + 1
     for left_out in refused:
-        line += left_out <= line
-    return line
+        record += left_out <= record
+    return record
 
 
 def _header(path: Path) -> list[str]:
