@@ -1,0 +1,90 @@
+"""Filling a short list: text neighbours of the anchor, then popular items, each labelled `backfill`.
+
+The text neighbours are the m that the bundle stores. Where stock or a filter leaves too few of those, they are the m
+nearest items that stock and filter allow, found by a scan. Scores are the cosine, then the percentile rank of
+popularity, lowered where needed so that they never increase along the list.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from models.bundle import layout
+from models.bundle.reader import Bundle
+from models.chosen import Chosen, Rule, finished, may_enter, room_for, rule_of
+from models.kernels import compiled, read_only
+from models.popular import Popular, add_popular, most_popular
+from models.retrieval import NO_ITEMS, Candidates, Query
+from models.similarity import Floats, Items, dot, nearest
+from models.words import SOURCE_CODE, Source
+
+REQUIRES = (layout.EMBEDDINGS, layout.TEXT_NEIGHBOURS, layout.POPULARITY, layout.POPULAR_ORDER)
+"""Artifacts that filling a list needs."""
+
+_NONE_BLOCKED = read_only(NO_ITEMS)
+_BACKFILL = SOURCE_CODE[Source.BACKFILL]
+
+
+@compiled
+def add_neighbours(embeddings: Floats, anchor: int, row: Items, rule: Rule, source: int, out: Chosen, n: int) -> int:
+    """Append items near an anchor, best first, until the room is full or the row ends; the list's new length."""
+    ceiling = np.float64(out.scores[n - 1]) if n else np.inf
+    for item in row:
+        if n == len(out.items) or item < 0:
+            break
+        if may_enter(item, rule, out.items[:n]):
+            ceiling = min(ceiling, dot(embeddings[anchor], embeddings[item]))
+            out.items[n], out.scores[n], out.sources[n] = item, ceiling, source
+            n += 1
+    return n
+
+
+class Backfill:
+    """Finishes the lists of every retriever over one bundle.
+
+    Attributes:
+        embeddings: float32 [n, d], zero = no text.
+        neighbours: int32 [n, m], stored text neighbours, best first, padded with -1.
+        popular: items by popularity.
+    """
+
+    def __init__(self, bundle: Bundle) -> None:
+        self.embeddings: Floats = bundle.array(layout.EMBEDDINGS)
+        self.neighbours: Items = bundle.array(layout.TEXT_NEIGHBOURS)
+        self.popular = Popular.open(bundle)
+
+    def cold(self, query: Query) -> Candidates:
+        """The list of a user without history: popular items, or none where the query forbids filling."""
+        return most_popular(self.popular, query) if query.fill else finished(room_for(0), 0)
+
+    def finish(self, query: Query, rule: Rule, anchor: int, out: Chosen, n: int) -> Candidates:
+        """The first n items of `out`, filled up to k if the query allows and the catalogue can.
+
+        Args:
+            query: the request.
+            rule: what may be returned.
+            anchor: item index whose text neighbours fill the list.
+            out: room for `query.k` items, n of them chosen.
+            n: how many are chosen.
+        """
+        if n < query.k and query.fill:
+            n = self._fill(rule, anchor, out, n)
+        return finished(out, n)
+
+    def complete(
+        self, query: Query, anchor: int, items: Items, scores: Floats, sources: npt.NDArray[np.uint8]
+    ) -> Candidates:
+        """A list of at most k eligible items, best first, filled likewise."""
+        out, n = room_for(query.k), len(items)
+        out.items[:n], out.scores[:n], out.sources[:n] = items, scores, sources
+        return self.finish(query, rule_of(query.eligible), anchor, out, n)
+
+    def _fill(self, rule: Rule, anchor: int, out: Chosen, n: int) -> int:
+        row = self.neighbours[anchor]
+        n = add_neighbours(self.embeddings, anchor, row, rule, _BACKFILL, out, n)
+        if n < len(out.items) and len(rule.mask) and row[0] >= 0:
+            near, _ = nearest(self.embeddings, anchor, rule.mask, _NONE_BLOCKED, len(row))
+            n = add_neighbours(self.embeddings, anchor, read_only(near), rule, _BACKFILL, out, n)
+        if n < len(out.items):
+            ceiling = float(out.scores[n - 1]) if n else np.inf
+            n = add_popular(self.popular, rule, _BACKFILL, ceiling, out, n)
+        return n

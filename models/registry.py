@@ -1,0 +1,57 @@
+"""From a retriever's name to the retriever, importing only the module that is asked for."""
+
+from importlib import import_module
+from importlib.util import find_spec
+from types import ModuleType
+
+from models.bundle.reader import Bundle
+from models.errors import BundleError
+from models.retrieval import Retriever
+from models.words import RetrieverName
+
+MODULES: dict[RetrieverName, str] = {
+    RetrieverName.TGH_1: "models.retrievers.tgh",
+    RetrieverName.TGH_2: "models.retrievers.tgh",
+    RetrieverName.DR: "models.retrievers.dr",
+    RetrieverName.DR_PRIOR: "models.retrievers.dr_prior",
+    RetrieverName.GR: "models.retrievers.gr",
+    RetrieverName.FUSED: "models.retrievers.fused",
+    RetrieverName.SEM_NN: "models.retrievers.sem_nn",
+    RetrieverName.ID_LAST: "models.retrievers.id_last",
+    RetrieverName.ID_SEM: "models.retrievers.id_sem",
+    RetrieverName.POPULAR: "models.retrievers.popular",
+}
+"""Each module states `REQUIRES` (layout names) and `open(bundle, name)`; heavy libraries are imported in the latter."""
+
+
+def _module(name: RetrieverName) -> ModuleType | None:
+    return import_module(MODULES[name]) if find_spec(MODULES[name]) else None
+
+
+def missing(bundle: Bundle, name: RetrieverName) -> tuple[str, ...]:
+    """Artifacts that a retriever needs and the bundle lacks."""
+    module = _module(name)
+    return (MODULES[name],) if module is None else tuple(part for part in module.REQUIRES if not bundle.has(part))
+
+
+def available(bundle: Bundle) -> tuple[RetrieverName, ...]:
+    """The retrievers whose artifacts the bundle holds."""
+    return tuple(name for name in RetrieverName if not missing(bundle, name))
+
+
+def open_retriever(bundle: Bundle, name: RetrieverName) -> Retriever:
+    """A retriever over a bundle, warm: its kernels are compiled.
+
+    Raises:
+        BundleError: the bundle lacks an artifact that it needs.
+    """
+    lacking = missing(bundle, name)
+    if lacking:
+        raise BundleError(
+            f"bundle {bundle.version}",
+            found=f"no {', '.join(lacking)}",
+            expected=f"the artifacts of {name}",
+            remedy="Run the jobs that write them: shortlist job --help.",
+        )
+    retriever: Retriever = import_module(MODULES[name]).open(bundle, name)
+    return retriever

@@ -1,0 +1,112 @@
+"""TGH: looks up stored ring lists and merges them; where these cannot prove the answer, computes the rings anew.
+
+Source: arXiv 2605.07125. Serving and evaluation call the same code.
+"""
+
+import numpy as np
+
+from models.backfill import REQUIRES as BACKFILL_REQUIRES
+from models.backfill import Backfill
+from models.budgets import TGH_BUDGETS, Budgets, anchor_budgets
+from models.bundle import layout
+from models.bundle.reader import Bundle
+from models.chosen import Chosen, Rule, room_for, rule_of
+from models.graph import Graph
+from models.kernels import read_only
+from models.retrieval import Candidates, Eligible, Items, Query
+from models.ring_lists import AnchorRings, anchor_rings
+from models.ring_store import SECTION
+from models.rings import N_RINGS, RingConfig, ring_inputs
+from models.selection import UNPROVEN, RingStore, select
+from models.words import SOURCE_CODE, Order, RetrieverName, Source
+
+REQUIRES = (
+    *BACKFILL_REQUIRES,
+    layout.GRAPH_OFFSETS,
+    layout.GRAPH_TARGETS,
+    layout.GRAPH_COUNTS,
+    layout.GRAPH_WEIGHTS,
+    layout.RING_OFFSETS,
+    layout.RING_ENDS,
+    layout.RING_SIZES,
+    layout.RING_ITEMS,
+    layout.RING_SCORES,
+)
+"""Artifacts that TGH needs."""
+
+if [SOURCE_CODE[source] for source in (Source.HOP1, Source.HOP2, Source.HOP3)] != [0, 1, 2]:
+    raise ImportError("the kernel numbers rings as the first three sources")
+
+
+class Tgh:
+    """TGH over one bundle, with the budgets of `tgh-1` or `tgh-2`.
+
+    Attributes:
+        name: which of the two.
+        backfill: fills short lists.
+    """
+
+    def __init__(self, bundle: Bundle, name: RetrieverName) -> None:
+        facts, defaults = bundle.manifest.sections.get(SECTION, {}), RingConfig()
+        self.name, self.backfill = name, Backfill(bundle)
+        self._alpha = float(facts.get("alpha", defaults.alpha))
+        self._max_walks = int(facts.get("max_walks", defaults.max_walks))
+        self._anchors = len(TGH_BUDGETS[name])
+        self._store = RingStore(*(bundle.array(part) for part in REQUIRES[-5:]))
+        graph = Graph(*(bundle.array(part) for part in REQUIRES[-9:-5]))
+        self._inputs = ring_inputs(graph, self.backfill.embeddings)
+        self._warm(bundle.n_items)
+
+    def _warm(self, n_items: int) -> None:
+        """Compile, or load from the disk, every kernel that a query may call."""
+        query = Query(np.zeros(2, np.int32), 1, Eligible(n_items, np.ones(n_items, np.bool_)))
+        rule, budgets = rule_of(query.eligible), anchor_budgets(self.name, 1, self._anchors)
+        self._computed(query, budgets, rule, room_for(1))
+        self.retrieve(query)
+        self.backfill.finish(query, rule, 0, room_for(n_items + 1), 0)
+
+    def candidates(self, query: Query, rule: Rule, out: Chosen) -> int:
+        """Fill `out` for a history that is not empty, without backfill; how many items were chosen."""
+        history = query.history
+        budgets = anchor_budgets(self.name, query.k, min(self._anchors, len(history)))
+        first, second = int(history[-1]), int(history[-2]) if len(budgets) > 1 else 0
+        n = select(self._store, first, second, budgets, rule, query.order is Order.SCORE, out)
+        return n if n != UNPROVEN else self._computed(query, budgets, rule, out)
+
+    def _computed(self, query: Query, budgets: Budgets, rule: Rule, out: Chosen) -> int:
+        anchors = query.history[: -len(budgets) - 1 : -1]
+        store = _joined([self._rings(int(anchor)) for anchor in anchors])
+        return select(store, 0, len(budgets) - 1, budgets, rule, query.order is Order.SCORE, out)
+
+    def _rings(self, anchor: int) -> AnchorRings:
+        """All rings of an anchor: computed, save those that are defined by probing, which the store holds whole."""
+        known = anchor_rings(self._inputs, anchor, self._alpha, self._max_walks)
+        if known.found == N_RINGS:
+            return known
+        begin, ends = int(self._store.offsets[anchor]), self._store.ends[anchor]
+        probed = slice(begin + int(ends[known.found - 1]), begin + int(ends[-1]))
+        all_ends = known.ends.copy()
+        all_ends[known.found :] += ends[known.found :] - ends[known.found - 1]
+        return AnchorRings(
+            np.concatenate([known.items, self._store.items[probed]]),
+            np.concatenate([known.scores, self._store.scores[probed]]),
+            all_ends,
+            N_RINGS,
+        )
+
+    def retrieve(self, query: Query) -> Candidates:
+        """The list of a query; see `models.retrieval.Retriever`."""
+        if not len(query.history):
+            return self.backfill.cold(query)
+        rule, out = rule_of(query.eligible), room_for(query.k)
+        n = self.candidates(query, rule, out)
+        return self.backfill.finish(query, rule, int(query.history[-1]), out, n)
+
+
+def _joined(rings: list[AnchorRings]) -> RingStore:
+    """A store of whole rings, one row an anchor."""
+    ends = np.stack([one.ends for one in rings])
+    offsets = np.concatenate([[0], np.cumsum(ends[:, -1])]).astype(np.int64)
+    sizes: Items = np.diff(ends, axis=1, prepend=0).astype(np.int32)
+    items, scores = np.concatenate([one.items for one in rings]), np.concatenate([one.scores for one in rings])
+    return RingStore(*(read_only(part) for part in (offsets, ends.astype(np.int32), sizes, items, scores)))
