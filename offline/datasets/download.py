@@ -11,7 +11,6 @@ import stamina
 from models.errors import InputError
 from offline.datasets.raw import RawFile, RawFolder
 
-CHUNK_BYTES = 1 << 20
 TIMEOUT_S = 60.0
 ATTEMPTS = 8
 
@@ -38,6 +37,10 @@ class PassingTroubleError(Exception):
     """The server asks to try again later."""
 
 
+PASSING = (httpx.TransportError, PassingTroubleError)
+"""What is tried again, with growing pauses; a download has no time limit of its own."""
+
+
 def missing_downloads(raw: RawFolder) -> list[Download]:
     """What is needed, absent and may be fetched without an account; of files that stand for each other the first."""
     missing = [file for file in raw.files if raw.find(file.key) is None]
@@ -51,16 +54,16 @@ def missing_downloads(raw: RawFolder) -> list[Download]:
     return list(wanted.values())
 
 
-def download(wanted: Download, progress: Progress, *, client: httpx.Client | None = None) -> None:
+def download(wanted: Download, progress: Progress) -> None:
     """Fetch one file; what an earlier run left in `<target>.part` is gone on with if the server's file is the same.
 
     Raises:
         InputError: the server refuses, or what it sends has another size or checksum than stated.
     """
     wanted.target.parent.mkdir(parents=True, exist_ok=True)
-    with client or httpx.Client(follow_redirects=True, timeout=TIMEOUT_S) as session:
+    with httpx.Client(follow_redirects=True, timeout=TIMEOUT_S) as session:
         try:
-            for attempt in stamina.retry_context(on=(httpx.TransportError, PassingTroubleError), attempts=ATTEMPTS):
+            for attempt in stamina.retry_context(on=PASSING, attempts=ATTEMPTS, timeout=None):
                 with attempt:
                     _fetch(session, wanted, progress)
         except (httpx.HTTPError, PassingTroubleError) as error:
@@ -84,7 +87,7 @@ def _fetch(session: httpx.Client, wanted: Download, progress: Progress) -> None:
         _remember(tag, response)
         total = _total(response, part.stat().st_size if resumed else 0)
         with part.open("ab" if resumed else "wb") as file:
-            for chunk in response.iter_raw(CHUNK_BYTES):
+            for chunk in response.iter_raw():
                 file.write(chunk)
                 progress(file.tell(), total)
     if total is not None and part.stat().st_size != total:
