@@ -1,0 +1,119 @@
+"""Reports on disk: one folder with report.html, report.json and report.csv."""
+
+import csv
+import os
+from collections.abc import Iterable
+from io import StringIO
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, TypeAdapter, ValidationError
+
+from models.errors import InputError
+from offline.report.compare import RunComparison
+from offline.report.document.audit import AuditReport
+from offline.report.html import render
+from offline.report.pages.audit import audit_page
+from offline.report.pages.comparison import comparison_page
+from offline.report.pages.evaluation import evaluation_page
+from offline.report.rows import COLUMNS, Document, document_rows
+
+HTML, JSON, CSV = "report.html", "report.json", "report.csv"
+
+_DOCUMENT: TypeAdapter[Document] = TypeAdapter(Annotated[Document, Field(discriminator="kind")])
+
+
+def write_report(document: Document, folder: Path) -> list[Path]:
+    """Write a document as a page, as JSON and as CSV; files of an earlier run are replaced.
+
+    Returns:
+        The three paths.
+
+    Raises:
+        InputError: the folder cannot be written.
+    """
+    page = audit_page(document) if isinstance(document, AuditReport) else evaluation_page(document)
+    return _write(
+        folder,
+        {
+            HTML: render(page),
+            JSON: document.model_dump_json(indent=1) + "\n",
+            CSV: _csv(COLUMNS, (row.cells() for row in document_rows(document))),
+        },
+    )
+
+
+def write_comparison(runs: RunComparison, folder: Path) -> list[Path]:
+    """Write two runs side by side as a page and as CSV.
+
+    Returns:
+        The two paths.
+
+    Raises:
+        InputError: the folder cannot be written.
+    """
+    columns = (*COLUMNS[:6], "left", "right", "difference", "intervals")
+    cells = (
+        (
+            *pair.left.key,
+            *["" if v is None else str(v) for v in (pair.left.value, pair.right.value, pair.difference)],
+            str(pair.apart),
+        )
+        for pair in runs.pairs
+    )
+    return _write(folder, {HTML: render(comparison_page(runs)), CSV: _csv(columns, cells)})
+
+
+def read_report(path: Path) -> Document:
+    """Read a document from report.json or from the folder that holds it.
+
+    Raises:
+        InputError: there is no such file, or it is not a report of this version.
+    """
+    file = path / JSON if path.is_dir() else path
+    try:
+        return _DOCUMENT.validate_json(file.read_bytes())
+    except OSError as error:
+        raise InputError(
+            str(file),
+            found=error.strerror or "no file",
+            expected="a report written by evaluate or audit",
+            remedy="Pass the folder that the command wrote its report to.",
+        ) from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise InputError(
+            f"{file}, field {'.'.join(map(str, first['loc'])) or 'the whole'}",
+            found=first["msg"],
+            expected="a report of schema version 1",
+            remedy="Make the report again with this version.",
+        ) from error
+
+
+def _csv(columns: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    out = StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(rows)
+    return out.getvalue()
+
+
+def _write(folder: Path, texts: dict[str, str]) -> list[Path]:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        return [_replace(folder / name, text) for name, text in texts.items()]
+    except OSError as error:
+        raise InputError(
+            str(folder),
+            found=error.strerror or "an error",
+            expected="a folder that can be written",
+            remedy="Pass another folder with --out.",
+        ) from error
+
+
+def _replace(path: Path, text: str) -> Path:
+    """Written beside and renamed, so that a reader never sees half a file."""
+    staged = path.with_name(f".{path.name}.{os.getpid()}")
+    staged.write_text(text, encoding="utf-8")
+    staged.replace(path)
+    return path

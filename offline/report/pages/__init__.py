@@ -1,0 +1,1 @@
+"""Documents laid out as pages: which figures and tables, in which order, with which words."""
