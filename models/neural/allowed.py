@@ -6,7 +6,7 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from models.neural.compiled import compiled
+from models.kernels import compiled
 from models.neural.trie import Int32s, Trie
 
 Words = npt.NDArray[np.uint64]

@@ -16,8 +16,8 @@ from torch import Tensor
 from models.neural.allowed import Allowed
 from models.neural.constraint import ROOT, Frontier, advance
 from models.neural.decoder import Decoder
+from models.neural.encoder import Encoder, last
 from models.neural.layers import KeysValues
-from models.neural.network import Encoder, last
 from models.neural.trie import Trie
 
 Float32s = npt.NDArray[np.float32]
@@ -134,7 +134,9 @@ class NetworkSteps:
         encoded = self.encoder(self.inputs[items], lengths)
         self.memory = self.decoder.memory(encoded.states)
         self.bias = self.decoder.history_bias(lengths, encoded.states.shape[1])
-        x = self.decoder.first(last(encoded.positions, lengths))[:, None, None]  # [R, 1, 1, d]
+        x = self.decoder.first(last(encoded.positions, lengths), last(encoded.queries, lengths))[
+            :, None, None
+        ]  # [R, 1, 1, d]
         return self._outcome(x, None, 0)
 
     @torch.inference_mode()

@@ -39,9 +39,9 @@ class NetworkConfig:
     """Width of the text embeddings, from the bundle."""
     codebooks: tuple[int, ...]
     """Codes at each level of the semantic IDs, the unique-making level last; from the bundle."""
-    width: int = 128
+    width: int = 256
     heads: int = 4
-    head_width: int = 32
+    head_width: int = 64
     feed_forward: int = 512
     encoder_layers: int = 2
     decoder_layers: int = 1
@@ -93,6 +93,8 @@ class TrainingConfig:
     steps: int | None = None
     """Steps in place of epochs."""
     learning_rate: float = 1e-3
+    id_rate: float = 0.3
+    """Learning rate of what describes items, as a share of the others'."""
     warmup_steps: int = 100
     weight_decay: float = 0.05
     id_weight_decay: float = 0.05
@@ -151,6 +153,7 @@ def changed(config: TrainingConfig, settings: dict[str, Any]) -> TrainingConfig:
 
 
 PAPER_NETWORK: dict[str, Any] = {
+    "width": 128,
     "heads": 6,
     "head_width": 64,
     "feed_forward": 1024,
@@ -175,6 +178,7 @@ PAPER_TRAINING: dict[str, Any] = {
     "warmup_steps": 10_000,
     "weight_decay": 0.035,
     "id_weight_decay": 0.035,
+    "id_rate": 1.0,
     "averaging": 0.0,
     "validate_every": 5,
 }

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from models.kernels import compiled
 from models.neural.allowed import Allowed, Words, any_allowed
-from models.neural.compiled import compiled
 from models.neural.trie import Int32s, Level
 
 Float32s = npt.NDArray[np.float32]

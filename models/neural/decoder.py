@@ -1,11 +1,13 @@
 """The generative readout: codes of the next item one after another, each seeing those before it and the history."""
 
+import math
 from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
 
 from models.neural.config import NetworkConfig
+from models.neural.encoder import Encoded
 from models.neural.layers import DecoderBlock, KeysValues, RelativeBias, hidden
 
 
@@ -25,6 +27,7 @@ class Decoder(nn.Module):
         self.register_buffer("offsets", torch.tensor((0, *config.codebooks[:-1])).cumsum(0), persistent=False)
         self.place = nn.Parameter(torch.zeros(len(config.codebooks), config.width))
         self.start = nn.Linear(config.width, config.width)
+        self.aim = nn.Linear(config.width, config.width, bias=False)
         self.bias = RelativeBias(config.heads, two_sided=False)
         self.memory_norm, self.norm = nn.RMSNorm(config.width), nn.RMSNorm(config.width)
         self.blocks = nn.ModuleList([DecoderBlock(config) for _ in range(config.decoder_layers)])
@@ -39,9 +42,10 @@ class Decoder(nn.Module):
     def _blocks(self) -> list[DecoderBlock]:
         return [block for block in self.blocks if isinstance(block, DecoderBlock)]
 
-    def first(self, positions: Tensor) -> Tensor:
-        """Decoder input [..., d] before any code, from the encoder's positions."""
-        return self.start(positions) + self.place[0]  # type: ignore[no-any-return]
+    def first(self, positions: Tensor, queries: Tensor) -> Tensor:
+        """Decoder input [..., d] before any code, from the encoder's positions and query vectors [..., d]."""
+        aim = self.aim(queries * math.sqrt(self.config.width))
+        return self.start(positions) + aim + self.place[0]  # type: ignore[no-any-return]
 
     def following(self, codes: Tensor, level: int) -> Tensor:
         """Decoder input [..., d] after int64 [...] codes of `level`."""
@@ -57,12 +61,12 @@ class Decoder(nn.Module):
             kept.append(now)
         return self.norm(x), kept
 
-    def teach(self, positions: Tensor, states: Tensor, lengths: Tensor, codes: Tensor) -> Tensor:
+    def teach(self, encoded: Encoded, lengths: Tensor, codes: Tensor) -> Tensor:
         """Outputs [B, P, L, d] where every level is given the true codes int64 [B, P, L] before it."""
         given = [self.following(codes[..., level], level) for level in range(codes.shape[-1] - 1)]
-        x = self.dropout(torch.stack([self.first(positions), *given], dim=2))
-        bias = self._teaching_bias(lengths, states.shape[1], codes.shape[-1])
-        outputs: Tensor = self(x, self.memory(states), bias)[0]
+        x = self.dropout(torch.stack([self.first(encoded.positions, encoded.queries), *given], dim=2))
+        bias = self._teaching_bias(lengths, encoded.states.shape[1], codes.shape[-1])
+        outputs: Tensor = self(x, self.memory(encoded.states), bias)[0]
         return outputs
 
     def _teaching_bias(self, lengths: Tensor, size: int, levels: int) -> Tensor:

@@ -22,6 +22,7 @@ class Items(nn.Module):
 
     embeddings: Tensor
     codes: Tensor
+    offsets: Tensor
     seen: Tensor
 
     def __init__(self, config: NetworkConfig, embeddings: Tensor, codes: Tensor, seen: Tensor) -> None:
@@ -29,6 +30,7 @@ class Items(nn.Module):
         self.config = config
         offsets = torch.tensor((0, *config.codebooks[:-1])).cumsum(0)
         self.register_buffer("embeddings", embeddings, persistent=False)
+        self.register_buffer("offsets", offsets, persistent=False)
         self.register_buffer("codes", codes + offsets, persistent=False)
         self.register_buffer("seen", seen.float()[:, None], persistent=False)
         self.text = _text_head(config)
@@ -38,6 +40,10 @@ class Items(nn.Module):
         if config.tokens is ItemTokens.CODES:
             self.code = nn.Embedding(sum(config.codebooks), config.width)
             nn.init.normal_(self.code.weight, std=0.02)
+
+    def plain_codes(self, items: Tensor) -> Tensor:
+        """int64 [..., L]: semantic IDs of int64 [...] items."""
+        return self.codes[items] - self.offsets
 
     def vectors(self) -> Tensor:
         """float [n, d], L2-normalised."""
