@@ -33,6 +33,8 @@ SALTS = f"{PREFIX}:{{experiments}}:salts"
 GR = f"{PREFIX}:{{gr}}"
 GR_WORKERS = f"{GR}:workers"
 """Hash: worker id -> its last heartbeat."""
+GR_VERSIONS = f"{GR}:versions"
+"""Set: bundle versions that have a request stream."""
 
 
 def gr_requests(version: str) -> str:

@@ -34,6 +34,7 @@ def redis_url(redis_server: EmbeddedRedis) -> str:
 @pytest.fixture
 async def link(redis_url: str) -> AsyncIterator[RedisLink]:
     link = RedisLink(LinkConfig(redis_url))
+    await link.warm()
     yield link
     await link.aclose()
 

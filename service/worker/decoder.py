@@ -1,0 +1,52 @@
+"""What a worker runs: any function from queries to lists over one bundle."""
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from models.errors import ShortlistError
+from models.retrieval import Candidates, Query
+
+
+class Decoder(Protocol):
+    """Lists for a batch of queries, over one bundle version."""
+
+    @property
+    def version(self) -> str:
+        """The bundle whose item indices it speaks."""
+        ...
+
+    def decode(self, queries: Sequence[Query]) -> list[Candidates]:
+        """One list a query, in order. Runs in a thread; may raise, then every member of the batch is told."""
+        ...
+
+    def sample(self) -> Query:
+        """A query to warm up with."""
+        ...
+
+
+Opener = Callable[[str], Decoder]
+"""Opens and verifies the decoder of a bundle version; slow; raises ShortlistError."""
+
+
+def warm(
+    decoder: Decoder, sizes: Sequence[int], learn: Callable[[int, float], None], clock: Callable[[], float]
+) -> None:
+    """Run batches of each size twice and tell how long the second one took, in milliseconds.
+
+    Raises:
+        ShortlistError: the decoder gives fewer lists than queries.
+    """
+    sample = decoder.sample()
+    for size in sizes:
+        for _ in range(2):
+            started = clock()
+            found = decoder.decode([sample] * size)
+            took = (clock() - started) * 1000
+        if len(found) != size:
+            raise ShortlistError(
+                f"decoder of bundle {decoder.version}",
+                found=f"{len(found)} lists for {size} queries",
+                expected="one list a query",
+                remedy="Roll back to a bundle that verifies.",
+            )
+        learn(size, took)
