@@ -20,6 +20,10 @@ WIDTH_IN = 4.2
 """Width of every figure: narrow enough that its text stays readable on a phone."""
 
 
+LABEL = 24
+"""Characters of the longest label in a drawing."""
+
+
 class Ink(StrEnum):
     """Stand-in colours; each becomes the CSS variable of its name."""
 
@@ -98,6 +102,15 @@ def drawing(name: str, title: str, description: str, *, height_in: float) -> Ite
         out = StringIO()
         figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
     drawn.svg = page_ready(out.getvalue(), name, title, description)
+
+
+def short(name: str, longest: int = LABEL) -> str:
+    """A label that leaves room for the drawing; the tables and the description hold the whole name.
+
+    >>> short("sasrec-with-everything-switched-on", 12)
+    'sasrec-with…'
+    """
+    return name if len(name) <= longest else name[: longest - 1] + "…"
 
 
 def page_ready(svg: str, name: str, title: str, description: str) -> str:

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 
 from offline.report.document.evaluation import WinCount
 from offline.report.document.parts import Estimate
-from offline.report.plots.canvas import SERIES, Ink, drawing
+from offline.report.plots.canvas import SERIES, Ink, drawing, short
 
 ROW_IN = 0.27
 """Height of a row."""
@@ -146,7 +146,7 @@ def _height(rows: int) -> float:
 
 
 def _label_rows(axes: Axes, names: Sequence[str]) -> None:
-    axes.set_yticks(range(len(names)), names)
+    axes.set_yticks(range(len(names)), [short(name) for name in names])
     axes.set_ylim(len(names) - 0.45, -0.55)
 
 

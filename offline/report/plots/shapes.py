@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 
 from offline.report.document.evaluation import SimplexPoint
 from offline.report.document.parts import Curve, Number
-from offline.report.plots.canvas import SERIES, WIDTH_IN, Ink, drawing
+from offline.report.plots.canvas import SERIES, WIDTH_IN, Ink, drawing, short
 
 HEIGHT_OF_TRIANGLE = np.sqrt(3) / 2
 
@@ -39,7 +39,10 @@ def simplex(
     worse = [p for p in points if p.gap.decided and (p.gap.value or 0) < 0]
     open_points = [p for p in points if not p.gap.decided]
     words = f"{x} better at {len(better)}, {a} better at {len(worse)}, undecided at {len(open_points)} weightings"
-    kinds = ((better, Ink.FIRST, "o", 4.6, f"{x} better"), (worse, Ink.SECOND, "s", 4.2, f"{a} better"))
+    kinds = (
+        (better, Ink.FIRST, "o", 4.6, f"{short(x, 12)} better"),
+        (worse, Ink.SECOND, "s", 4.2, f"{short(a, 12)} better"),
+    )
     with drawing(name, title, words, height_in=WIDTH_IN * 0.86) as drawn:
         axes = drawn.axes
         for group, ink, marker, size, label in (*kinds, (open_points, Ink.MUTED, "o", 1.8, "undecided")):
@@ -99,10 +102,11 @@ def heat(
                 _tile(axes, across, place, cell, top, _cell(cell, percent))
         axes.set_xlim(-0.5, len(columns) - 0.5)
         axes.set_ylim(len(rows) - 0.5, -0.5)
-        axes.set_yticks(range(len(rows)), rows)
+        axes.set_yticks(range(len(rows)), [short(row) for row in rows])
         axes.xaxis.tick_top()
-        tilt = 40 if max(map(len, columns), default=0) * len(columns) > 40 else 0
-        axes.set_xticks(range(len(columns)), columns, rotation=tilt, ha="left" if tilt else "center")
+        heads = [short(column, 12) for column in columns]
+        tilt = 40 if max(map(len, heads), default=0) * len(heads) > 40 else 0
+        axes.set_xticks(range(len(heads)), heads, rotation=tilt, ha="left" if tilt else "center")
         axes.tick_params(length=0)
         axes.spines[:].set_visible(False)
     return drawn.svg
