@@ -81,7 +81,7 @@ async def _trickle() -> AsyncIterator[bytes]:
 def serving(app: ASGIApp) -> Iterator[str]:
     """Run an application on a free port in a thread; gives its address."""
     listener = socket.create_server(("127.0.0.1", 0))
-    config = uvicorn.Config(app, log_config=None, lifespan="off", ws="none", timeout_graceful_shutdown=1)
+    config = uvicorn.Config(app, log_config=None, ws="none", timeout_graceful_shutdown=1)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
@@ -115,6 +115,7 @@ def reading_late(late_s: float) -> Iterator[str]:
                         return
 
     with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)
         thread = threading.Thread(target=serve, args=(listener,))
         thread.start()
         try:
