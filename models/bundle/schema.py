@@ -54,7 +54,11 @@ ARRAYS: Mapping[str, ArraySpec] = {
     name.CATEGORY_CODES: ArraySpec("<i4", None),
     name.LEAF_CODES: ArraySpec("<i4"),
     name.CODES: ArraySpec("<i4", ndim=2),
+    name.TRIE_STARTS: ArraySpec("<i4", None),
+    name.TRIE_CODES: ArraySpec("<i4", None),
+    name.TRIE_ITEMS: ArraySpec("<i4"),
     name.ITEM_VECTORS: ArraySpec("<f4", ndim=2),
+    name.QUERY_INPUTS: ArraySpec("<f4", ndim=3),
     name.ID_VECTORS: ArraySpec("<f4", ndim=2),
 }
 
@@ -72,6 +76,7 @@ TOGETHER: tuple[frozenset[str], ...] = (
     frozenset({name.RING_OFFSETS, name.RING_ENDS, name.RING_SIZES, name.RING_ITEMS, name.RING_SCORES}),
     frozenset({name.CATEGORY_OFFSETS, name.CATEGORY_CODES}),
     frozenset({name.POPULARITY, name.POPULAR_ORDER}),
+    frozenset({name.CODES, name.TRIE_STARTS, name.TRIE_CODES, name.TRIE_ITEMS}),
 )
 """Arrays of which a bundle holds all or none."""
 
@@ -81,6 +86,7 @@ ITEM_INDICES: tuple[str, ...] = (
     name.RING_ITEMS,
     name.POPULAR_ORDER,
     name.ID_SLOTS,
+    name.TRIE_ITEMS,
 )
 """Arrays of item indices: -1 or 0 up to the catalogue size."""
 

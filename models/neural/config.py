@@ -53,10 +53,11 @@ class NetworkConfig:
     """Linear maps between text embedding and network: 1, or 2 with a nonlinearity between."""
     input_dropout: float = 0.5
     block_dropout: float = 0.4
-    attention_dropout: float = 0.2
+    attention_dropout: float = 0.0
+    """Of attention weights."""
     decoder_dropout: float = 0.2
     """In the decoder's blocks and on its inputs."""
-    id_dropout: float = 0.3
+    id_dropout: float = 0.5
     """How often a training step takes away an item's own vector, so that text alone has to do."""
 
     @property
@@ -87,7 +88,7 @@ class TrainingConfig:
 
     history: int = 20
     """Newest items of a history that count."""
-    batch: int = 128
+    batch: int = 256
     """Histories a step, over all processes."""
     epochs: int = 40
     steps: int | None = None
@@ -97,7 +98,7 @@ class TrainingConfig:
     """Learning rate of what describes items, as a share of the others'."""
     warmup_steps: int = 100
     weight_decay: float = 0.05
-    id_weight_decay: float = 0.05
+    id_weight_decay: float = 0.01
     """Weight decay of what is learnt for single items."""
     clip: float = 1.0
     """Largest norm of the gradient."""

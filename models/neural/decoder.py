@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from models.neural.config import NetworkConfig
+from models.neural.dropout import Dropout
 from models.neural.encoder import Encoded
 from models.neural.layers import DecoderBlock, KeysValues, RelativeBias, hidden
 
@@ -32,7 +33,7 @@ class Decoder(nn.Module):
         self.memory_norm, self.norm = nn.RMSNorm(config.width), nn.RMSNorm(config.width)
         self.blocks = nn.ModuleList([DecoderBlock(config) for _ in range(config.decoder_layers)])
         self.heads = nn.ModuleList([nn.Linear(config.width, codes) for codes in config.codebooks])
-        self.dropout = nn.Dropout(config.decoder_dropout)
+        self.dropout = Dropout(config.decoder_dropout)
 
     def memory(self, states: Tensor) -> list[KeysValues]:
         """Keys and values of the history for every layer: made once a request."""

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from models.neural.config import NetworkConfig
+from models.neural.dropout import Dropout
 from models.neural.layers import EncoderBlock, RelativeBias, hidden
 
 
@@ -40,7 +41,7 @@ class Encoder(nn.Module):
         self.blocks = nn.ModuleList([EncoderBlock(config) for _ in range(config.encoder_layers)])
         self.norm = nn.RMSNorm(config.width)
         self.query = nn.Linear(config.width, config.width)
-        self.dropout = nn.Dropout(config.input_dropout)
+        self.dropout = Dropout(config.input_dropout)
         if config.causal:
             self.recency = RelativeBias(1, two_sided=False)
             self.recency.decay(math.log(2))

@@ -45,17 +45,22 @@ class Items(nn.Module):
         """int64 [..., L]: semantic IDs of int64 [...] items."""
         return self.codes[items] - self.offsets
 
-    def vectors(self) -> Tensor:
+    def texts(self) -> Tensor:
+        """float [n, d]: projected texts; made once a step for `vectors` and `forward`."""
+        return self.text(self.embeddings)  # type: ignore[no-any-return]
+
+    def vectors(self, texts: Tensor) -> Tensor:
         """float [n, d], L2-normalised."""
-        return functional.normalize(self._plain(self.text(self.embeddings), None), dim=-1)
+        return functional.normalize(self._plain(texts, None), dim=-1)
 
     def inputs(self) -> Tensor:
         """float [n, tokens, d], L2-normalised: all items as the encoder takes them in."""
-        return self(torch.arange(len(self.embeddings), device=self.embeddings.device))  # type: ignore[no-any-return]
+        everything = torch.arange(len(self.embeddings), device=self.embeddings.device)
+        return self(self.texts(), everything)  # type: ignore[no-any-return]
 
-    def forward(self, items: Tensor) -> Tensor:
+    def forward(self, texts: Tensor, items: Tensor) -> Tensor:
         """float [..., tokens, d], L2-normalised, from int64 [...] item indices."""
-        text = self.text(self.embeddings)[items]
+        text = texts[items]
         if self.config.tokens is ItemTokens.CODES:
             return functional.normalize(text.unsqueeze(-2) + self.code(self.codes[items]), dim=-1)
         return functional.normalize(self._plain(text, items), dim=-1).unsqueeze(-2)

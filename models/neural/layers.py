@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from models.neural.config import NetworkConfig
+from models.neural.dropout import Dropout
 
 KeysValues = tuple[Tensor, Tensor]
 
@@ -87,7 +88,7 @@ class FeedForward(nn.Module):
         super().__init__()
         self.rise = nn.Linear(config.width, config.feed_forward, bias=False)
         self.fall = nn.Linear(config.feed_forward, config.width, bias=False)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def forward(self, x: Tensor) -> Tensor:
         """Same shape as x."""
@@ -101,7 +102,7 @@ class EncoderBlock(nn.Module):
         super().__init__()
         self.norm_attention, self.norm_forward = nn.RMSNorm(config.width), nn.RMSNorm(config.width)
         self.attention, self.forward_layer = Attention(config), FeedForward(config, config.block_dropout)
-        self.dropout = nn.Dropout(config.block_dropout)
+        self.dropout = Dropout(config.block_dropout)
 
     def forward(self, x: Tensor, bias: Tensor) -> Tensor:
         """[B, S, d] from [B, S, d]."""
@@ -119,7 +120,7 @@ class DecoderBlock(nn.Module):
         self.norm_forward = nn.RMSNorm(config.width)
         self.self_attention, self.cross_attention = Attention(config), Attention(config)
         self.forward_layer = FeedForward(config, config.decoder_dropout)
-        self.dropout = nn.Dropout(config.decoder_dropout)
+        self.dropout = Dropout(config.decoder_dropout)
 
     def forward(
         self, x: Tensor, memory: KeysValues, cross_bias: Tensor, past: KeysValues | None

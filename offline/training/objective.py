@@ -37,10 +37,11 @@ class Objective(nn.Module):
     def forward(self, items: Tensor, lengths: Tensor, targets: Tensor) -> Losses:
         """Losses of int64 items [B, T], lengths [B] and targets [B, P]."""
         network, config = self.network, self.config
-        encoded = network.encoder(network.items(items), lengths)
+        texts = network.items.texts()
+        encoded = network.encoder(network.items(texts, items), lengths)
         wanted = targets != NO_TARGET
         truth = targets[wanted]
-        vectors = network.items.vectors()[self.training_items]
+        vectors = network.items.vectors(texts)[self.training_items]
         dense = dense_loss(
             encoded.queries[wanted].float(), vectors.float(), self.row_of[truth], config.temperature, config.smoothing
         )

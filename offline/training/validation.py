@@ -35,7 +35,7 @@ class Score:
 @torch.inference_mode()
 def validate(network: Network, held_out: HeldOut, history: int) -> Score:
     """Rank every target among all items; the network is in evaluation mode."""
-    vectors, inputs = network.items.vectors(), network.items.inputs()
+    vectors, inputs = network.items.vectors(network.items.texts()), network.items.inputs()
     order = np.argsort(np.diff(held_out.histories.offsets), kind="stable")
     ranks = np.empty(len(order), np.int64)
     for rows in np.array_split(order, max(1, len(order) // ROWS)):

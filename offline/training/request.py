@@ -1,0 +1,43 @@
+"""What a training is asked for."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from models.neural.config import Preset, TrainingConfig
+from models.neural.semantic_ids import IdConfig
+from offline.training.devices import DeviceChoice
+from offline.training.index import IndexConfig
+from offline.training.warm_start import WarmStartConfig
+
+
+@dataclass(frozen=True, slots=True)
+class TrainRequest:
+    """What to train, on what, where.
+
+    Attributes:
+        bundles: the bundles root; a new version is derived from its current one.
+        interactions: the files that bundle was built from.
+        preset: which network.
+        config: how it is trained.
+        ids: how semantic IDs are made.
+        warm: how training starts, where the preset allows a warm start.
+        index: which FAISS index.
+        epochs: stop after so many epochs of the schedule; None = validation decides.
+        device: where to train.
+        threads: of torch and FAISS.
+        checkpoints: folder of checkpoints; None = none are kept.
+        activate: make the new version current.
+    """
+
+    bundles: Path
+    interactions: tuple[Path, ...]
+    preset: Preset
+    config: TrainingConfig
+    ids: IdConfig = field(default_factory=IdConfig)
+    warm: WarmStartConfig = field(default_factory=WarmStartConfig)
+    index: IndexConfig = field(default_factory=IndexConfig)
+    epochs: int | None = None
+    device: DeviceChoice = DeviceChoice.AUTO
+    threads: int = 1
+    checkpoints: Path | None = None
+    activate: bool = True
