@@ -57,13 +57,14 @@ def _table_rows(path: Path) -> int:
         raise schema.refuse(str(path), str(error), "a Parquet table") from error
 
 
-def _check_form(path: Path, entry: FileEntry, n_items: int) -> None:
-    if path.suffix == ".npy":
-        array = map_array(path)
-        if (array.dtype.str, array.shape) != (entry.dtype, entry.shape):
-            raise schema.refuse(str(path), f"{array.dtype.str} {array.shape}", f"{entry.dtype} {entry.shape}")
-        schema.check_array(path.stem, array.dtype.str, array.shape, n_items)
-    elif path.suffix == ".parquet":
+def _check_array(path: Path, array: Array, entry: FileEntry, n_items: int) -> None:
+    if (array.dtype.str, array.shape) != (entry.dtype, entry.shape):
+        raise schema.refuse(str(path), f"{array.dtype.str} {array.shape}", f"{entry.dtype} {entry.shape}")
+    schema.check_array(path.stem, array.dtype.str, array.shape, n_items)
+
+
+def _check_rest(path: Path, entry: FileEntry, n_items: int) -> None:
+    if path.suffix == ".parquet":
         if (rows := _table_rows(path)) != entry.rows:
             raise schema.refuse(str(path), f"{rows} rows", f"{entry.rows} rows")
         schema.check_rows(path.name, entry, n_items)
@@ -119,10 +120,11 @@ class Bundle:
         if folder != root_or_version_dir and manifest.version != folder.name:
             raise schema.refuse(str(folder), f"a manifest of version {manifest.version}", f"version {folder.name}")
         bundle = cls(folder, manifest)
-        bundle._verify(digests=verify == "full")
+        bundle._check(digests=verify == "full")
         return bundle
 
-    def _verify(self, *, digests: bool) -> None:
+    def _check(self, *, digests: bool) -> None:
+        """Map every array, so that an open bundle survives its deletion, and check all that the manifest says."""
         present = frozenset(name.removesuffix(".npy") for name in self.manifest.files if name.endswith(".npy"))
         schema.check_groups(present)
         for name, entry in self.manifest.files.items():
@@ -131,7 +133,11 @@ class Bundle:
             for name, entry in self.manifest.files.items():
                 _check_digest(self.path / name, entry)
         for name, entry in self.manifest.files.items():
-            _check_form(self.path / name, entry, self.n_items)
+            path = self.path / name
+            if path.suffix == ".npy":
+                _check_array(path, self.array(path.stem), entry, self.n_items)
+            else:
+                _check_rest(path, entry, self.n_items)
         schema.check_offsets(present, self.array)
 
     @property

@@ -1,4 +1,4 @@
-"""An `.npy` file of unknown length, written block by block."""
+"""`.npy` files: written at once, or block by block when their length is not known beforehand."""
 
 from pathlib import Path
 from types import TracebackType
@@ -8,6 +8,21 @@ import numpy as np
 import numpy.typing as npt
 
 from models.bundle.schema import refuse
+
+
+def write_array(path: Path, array: npt.NDArray[Any]) -> None:
+    """Write a whole array as `.npy`; unlike `numpy.save` it passes on why the system refused.
+
+    Raises:
+        BundleError: the array holds Python objects.
+        OSError: the disk refuses.
+    """
+    if array.dtype.hasobject:
+        raise refuse(f"array {path.stem}", f"dtype {array.dtype}", "numbers, no Python objects")
+    plain = np.ascontiguousarray(array).reshape(array.shape)
+    with path.open("wb") as file:
+        np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(plain))
+        file.write(plain.data)
 
 
 class ArrayStream:

@@ -26,7 +26,7 @@ from models.bundle.manifest import (
     plain,
 )
 from models.bundle.reader import Array, Bundle, map_array, sha256
-from models.bundle.stream import ArrayStream
+from models.bundle.stream import ArrayStream, write_array
 from models.errors import BundleError
 
 
@@ -141,11 +141,9 @@ class BundleWriter:
         """
         path = self._path(f"{name}.npy")
         try:
-            np.save(path, np.ascontiguousarray(array).reshape(array.shape), allow_pickle=False)
+            write_array(path, array)
         except OSError as error:
             raise _unwritten(path, error) from error
-        except ValueError as error:
-            raise schema.refuse(f"array {name}", str(error), "numbers, no Python objects") from error
 
     def open_array(self, name: str, dtype: npt.DTypeLike, shape: Sequence[int]) -> npt.NDArray[Any]:
         """A writable memory map of `<name>.npy`, zeros at first; its blocks are reserved on the disk beforehand.
