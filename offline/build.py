@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from models.bundle import layout, versions
 from models.bundle.manifest import SplitInfo
 from models.bundle.reader import Bundle
 from models.bundle.writer import BundleWriter
@@ -17,6 +18,24 @@ from offline.progress import Reporter
 
 JOB_COSTS = "jobs"
 """Section of the manifest with each job's wall time (seconds) and peak memory (MiB)."""
+
+FIRST_JOB = "items"
+
+OUTDATED_BY: dict[str, tuple[str, ...]] = {
+    "embeddings": (
+        layout.CODES,
+        layout.TRIE_STARTS,
+        layout.TRIE_CODES,
+        layout.TRIE_ITEMS,
+        layout.GENERATOR,
+        layout.QUERY_INPUTS,
+        layout.QUERY_ENCODER,
+        layout.ITEM_VECTORS,
+        layout.INDEX,
+        layout.TRAINING_CURVES,
+    ),
+}
+"""Job -> trained artifacts that were learnt from what it writes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,22 +71,24 @@ def build(request: Request, reporter: Reporter) -> str:
 def run_job(request: Request, name: str, reporter: Reporter) -> str:
     """Run one job alone on a new version derived from the current one (the first job makes a new root's first).
 
-    Jobs that read its artifacts and whose own the current bundle holds run after it, so that a bundle never holds
-    artifacts that disagree. Job `items` starts a bundle that holds nothing else.
+    Jobs that read its artifacts and whose own the current bundle holds run after it, and trained artifacts that it
+    outdates are left out, so that a bundle never holds artifacts that disagree. Job `items` starts from nothing.
 
     Raises:
         ConfigError: no such job, or it needs inputs that were not given.
         BundleError: there is no current bundle to derive from, or an artifact that the job reads is missing.
     """
     job = job_named(name)
-    if job.name == "items":
+    if job.name == FIRST_JOB:
+        jobs = _refreshed(job, Bundle.open(request.bundles)) if versions.current(request.bundles) else [job]
         with _new_writer(request) as writer:
-            return _run_and_publish(_context(request, writer, reporter, new_catalogue=True), (job,), {})
+            return _run_and_publish(_context(request, writer, reporter, new_catalogue=True), jobs, {})
     base = Bundle.open(request.bundles)
     _check_split(request, base, job)
     with BundleWriter.derive(request.bundles, base) as writer:
         writer.config = request.config.model_dump(mode="json")
         jobs = _refreshed(job, base)
+        _leave_out(writer, OUTDATED_BY.get(job.name, ()), reporter)
         context = _context(request, writer, reporter, new_catalogue=False)
         return _run_and_publish(context, jobs, dict(base.manifest.sections.get(JOB_COSTS, {})))
 
@@ -95,6 +116,15 @@ def _check_split(request: Request, base: Bundle, job: Job) -> None:
 def _refreshed(job: Job, base: Bundle) -> Sequence[Job]:
     dependents = with_dependents([job.name])
     return [one for one in dependents if one is job or all(base.has(name) for name in one.writes)]
+
+
+def _leave_out(writer: BundleWriter, names: Sequence[str], reporter: Reporter) -> None:
+    gone = [name for name in names if writer.has(name)]
+    for name in gone:
+        for suffix in ("", ".npy", ".parquet"):
+            (writer.folder / f"{name}{suffix}").unlink(missing_ok=True)
+    if gone:
+        reporter.say(f"left out, train them again: {', '.join(gone)}")
 
 
 def _run_and_publish(context: Context, jobs: Sequence[Job], costs: dict[str, dict[str, float]]) -> str:

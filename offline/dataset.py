@@ -108,14 +108,18 @@ class Dataset:
 
     def statistics(self) -> dict[str, Any]:
         """Facts for the manifest."""
-        counted = self._rows().filter(lambda rows: rows[COUNTS])
-        n_users, n_rows = (self.engine.backend.execute(e) for e in (counted[USER_ID].nunique(), counted.count()))
+        rows = self._rows()
+        counted = rows.filter(rows[COUNTS])
+        read, kept, users = map(self._one, (rows.count(), counted.count(), counted[USER_ID].nunique()))
         return {
-            "users": int(n_users),
+            "users": users,
             "items": len(self.ids),
-            "interactions": int(n_rows),
-            "repeats_under_another_event": int(self.engine.backend.execute(self._rows().count())) - int(n_rows),
+            "interactions": kept,
+            "repeats_under_another_event": read - kept,
         }
+
+    def _one(self, expression: Any) -> int:
+        return int(self.engine.backend.to_pyarrow(expression).as_py())
 
     def close(self) -> None:
         """Free the engine."""

@@ -6,15 +6,16 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from models.registry import open_retriever
 
-from models.bundle.reader import Bundle
+from models.bundle.reader import Bundle, sha256
 from models.errors import BundleError, ConfigError, InputError
 from models.filters import eligible
+from models.registry import open_retriever
 from models.retrieval import NO_ITEMS, Candidates, Items, Query, Retriever
 from models.words import Order, RetrieverName, Split
 from offline.config import BuildConfig, config_from
 from offline.dataset import read_against
+from offline.ingest.report import TableReport
 from offline.measures.arrays import PAD
 from offline.measures.ranking import ndcg, recall, target_ranks
 from offline.progress import Reporter
@@ -58,7 +59,7 @@ class Lists:
 
 
 @dataclass(frozen=True, slots=True)
-class TestUsers:
+class TargetUsers:
     """Users with a target.
 
     Attributes:
@@ -96,7 +97,7 @@ def build_config(bundle: Bundle) -> BuildConfig:
     return config_from(bundle.manifest.config, where=f"manifest of bundle {bundle.version}")
 
 
-def read_test_users(bundle: Bundle, interactions: Sequence[Path], part: Part, reporter: Reporter) -> TestUsers:
+def read_target_users(bundle: Bundle, interactions: Sequence[Path], part: Part, reporter: Reporter) -> TargetUsers:
     """The users of interaction files, divided as the bundle's manifest says.
 
     Raises:
@@ -113,8 +114,7 @@ def read_test_users(bundle: Bundle, interactions: Sequence[Path], part: Part, re
         )
     config = build_config(bundle).model_copy(update={"split": split.kind, "truncate_history": split.truncate_history})
     with read_against(interactions, bundle.ids, config) as dataset:
-        for line in dataset.report.lines():
-            reporter.say(line)
+        _say_what_was_read(bundle, interactions, dataset.report.interactions, reporter)
         sequences = dataset.sequences()
     users = sequences.with_targets()
     if not len(users):
@@ -124,7 +124,18 @@ def read_test_users(bundle: Bundle, interactions: Sequence[Path], part: Part, re
             expected="users with a target, one for validation and a history",
             remedy="Check that these are the interactions the bundle was built from.",
         )
-    return TestUsers(sequences, users, sequences.targets(users, part), part)
+    return TargetUsers(sequences, users, sequences.targets(users, part), part)
+
+
+def _say_what_was_read(bundle: Bundle, paths: Sequence[Path], report: TableReport, reporter: Reporter) -> None:
+    reporter.say(f"interactions: {report.read:,} rows read, {report.kept:,} kept")
+    for finding in report.findings:
+        if finding.dropped:
+            reporter.say(f"  {finding.line()}")
+    built_from = {str(facts["sha256"]) for facts in bundle.manifest.sections.get("inputs", {}).values()}
+    other = [str(path) for path in paths if sha256(path) not in built_from]
+    if built_from and other:
+        reporter.say(f"  not the files that the bundle was built from: {', '.join(other)}")
 
 
 def list_lengths(ks: Sequence[int]) -> dict[int, list[int]]:
@@ -146,25 +157,23 @@ def _query(bundle: Bundle, history: Items, k: int, settings: Settings) -> Query:
 
 
 def _batches(
-    bundle: Bundle, retriever: Retriever, test: TestUsers, k: int, settings: Settings
+    bundle: Bundle, retriever: Retriever, test: TargetUsers, k: int, settings: Settings
 ) -> Iterator[tuple[int, list[Candidates]]]:
     for start in range(0, len(test), BATCH_USERS):
         rows = range(start, min(start + BATCH_USERS, len(test)))
         yield start, retriever.retrieve_batch([_query(bundle, test.history(row), k, settings) for row in rows])
 
 
-def ask(bundle: Bundle, name: RetrieverName, test: TestUsers, k: int, settings: Settings, reporter: Reporter) -> Lists:
-    """One list a test user from one retriever.
-
-    Raises:
-        BundleError: the bundle lacks what the retriever needs.
-    """
+def ask(
+    bundle: Bundle, retriever: Retriever, test: TargetUsers, k: int, settings: Settings, reporter: Reporter
+) -> Lists:
+    """One list of up to k items for each test user."""
     lists = Lists(
         np.full((len(test), k), PAD, np.int32),
         np.zeros((len(test), k), np.float32),
         np.zeros((len(test), k), np.uint8),
     )
-    for start, batch in _batches(bundle, open_retriever(bundle, name), test, k, settings):
+    for start, batch in _batches(bundle, retriever, test, k, settings):
         for row, found in enumerate(batch, start):
             n = len(found.items)
             lists.items[row, :n], lists.scores[row, :n] = found.items, found.scores
@@ -195,7 +204,7 @@ class Evaluation:
 
 def evaluate(
     bundle: Bundle,
-    test: TestUsers,
+    test: TargetUsers,
     names: Sequence[RetrieverName],
     ks: Sequence[int],
     settings: Settings,
@@ -211,10 +220,10 @@ def evaluate(
         raise ConfigError("k", found=str(list(ks)), expected="whole numbers from 1", remedy="Give --k 1,5,10,50.")
     evaluation = Evaluation({}, {})
     for name in names:
-        measures: dict[str, float] = {}
+        retriever, measures = open_retriever(bundle, name), dict[str, float]()
         for length, cuts in list_lengths(ks).items():
             with reporter.job(f"{name} k={length}"):
-                lists = ask(bundle, name, test, length, settings, reporter)
+                lists = ask(bundle, retriever, test, length, settings, reporter)
             measures |= measure(lists, test.targets, cuts)
         evaluation.measures[name], evaluation.longest[name] = measures, lists
     return evaluation

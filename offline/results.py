@@ -11,7 +11,7 @@ from rich.table import Table
 
 from models.bundle.reader import Bundle
 from models.words import SOURCES
-from offline.evaluate import Evaluation, Lists, Settings, TestUsers
+from offline.evaluate import Evaluation, Lists, Settings, TargetUsers
 
 PREDICTION_SCHEMA = pa.schema(
     [
@@ -25,7 +25,7 @@ PREDICTION_SCHEMA = pa.schema(
 )
 
 
-def results(bundle: Bundle, test: TestUsers, evaluation: Evaluation, settings: Settings) -> dict[str, Any]:
+def results(bundle: Bundle, test: TargetUsers, evaluation: Evaluation, settings: Settings) -> dict[str, Any]:
     """The content of results.json: users, and fractions by retriever and measure; then how they were asked."""
     return {
         "users": len(test),
@@ -60,7 +60,7 @@ def _predictions(bundle: Bundle, user_ids: list[str], name: str, lists: Lists) -
     return pa.Table.from_arrays(columns, schema=PREDICTION_SCHEMA)
 
 
-def write_predictions(path: Path, bundle: Bundle, test: TestUsers, evaluation: Evaluation) -> None:
+def write_predictions(path: Path, bundle: Bundle, test: TargetUsers, evaluation: Evaluation) -> None:
     """Write each retriever's longest lists: user_id, retriever, rank (from 1), item_id, score, source."""
     user_ids = test.user_ids()
     with pq.ParquetWriter(path, PREDICTION_SCHEMA, compression="zstd") as writer:

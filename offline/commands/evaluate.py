@@ -9,7 +9,7 @@ from rich.console import Console
 from models.bundle.reader import Bundle
 from models.words import Order
 from offline.commands import options
-from offline.evaluate import Settings, evaluate, read_test_users
+from offline.evaluate import Settings, evaluate, read_target_users
 from offline.progress import Reporter
 from offline.results import as_table, results, write_predictions, write_results
 
@@ -43,7 +43,7 @@ def evaluate_command(
     names, ks = options.retrievers(retrievers, "--retrievers"), options.numbers(k, "--k")
     opened = Bundle.open(bundle)
     settings = Settings(order, exclude_seen, fill)
-    test = read_test_users(opened, interactions, settings.part, reporter)
+    test = read_target_users(opened, interactions, settings.part, reporter)
     evaluation = evaluate(opened, test, names, ks, settings, reporter)
     if out is not None:
         write_results(out, results(opened, test, evaluation, settings))

@@ -27,10 +27,11 @@ def minilm_folder() -> str:
 
 def _load(model: str, threads: int, name: str) -> Any:
     try:
-        import torch
         from sentence_transformers import SentenceTransformer
     except ImportError as error:
         raise missing_extra(f"text encoder {name}", error, "minilm") from error
+    import torch
+
     torch.set_num_threads(threads)
     try:
         return SentenceTransformer(model, device="cpu")

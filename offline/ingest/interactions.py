@@ -32,7 +32,7 @@ CREATE OR REPLACE TABLE judged ({FILE} INTEGER, {ROW} BIGINT, {USER_ID} VARCHAR,
     {TIMESTAMP} BIGINT, {EVENT} VARCHAR, rating_text VARCHAR)
 """
 APPEND = f"""
-INSERT INTO judged SELECT ?, raw.{ROW}, {USER_ID}, {ITEM_ID}, times.nanoseconds, {EVENT}, trim({RATING})
+INSERT INTO judged SELECT ?, raw.{ROW}, {USER_ID}, {ITEM_ID}, times.nanoseconds, nullif({EVENT}, ''), trim({RATING})
 FROM raw JOIN times USING ({ROW})
 """
 

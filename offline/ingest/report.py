@@ -20,6 +20,11 @@ class Finding:
     rule: str
     first: str
 
+    @property
+    def dropped(self) -> bool:
+        """Whether the rows are gone, not only one of their fields."""
+        return self.rule.startswith("dropped")
+
     def line(self) -> str:
         """One line for people."""
         return f"{self.what}: {self.rows:,} rows, {self.rule} (first: {self.first})"

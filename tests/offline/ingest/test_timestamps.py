@@ -1,0 +1,152 @@
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from models.errors import InputError
+from offline.config import EngineRules
+from offline.ingest.engine import Engine
+from offline.ingest.timestamps import read_times
+from tests.offline.ingest.conftest import Reader
+
+SECOND = 10**9
+T0 = 1318896000
+
+
+def csv(folder: Path, *times: object) -> Path:
+    path = folder / "i.csv"
+    path.write_text("user_id,item_id,timestamp\n" + "".join(f"u,i{n},{time}\n" for n, time in enumerate(times)))
+    return path
+
+
+def times_of(read: Reader, path: Path) -> list[int]:
+    return [row[2] for row in read(path)[0]]
+
+
+UNITS = {"seconds": 1, "milliseconds": 10**3, "microseconds": 10**6, "nanoseconds": 10**9}
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_units_are_told_by_size(tmp_path: Path, read: Reader, unit: str) -> None:
+    factor = UNITS[unit]
+    found, report = read(csv(tmp_path, T0 * factor, 0, (T0 + 1) * factor + factor // 2))
+
+    expected = (T0 + 1) * SECOND + (factor // 2) * (SECOND // factor)
+    assert [row[2] for row in found] == [T0 * SECOND, 0, expected]
+    assert report.units == (unit,)
+
+
+ISO = {
+    "2011-10-18T00:00:00Z": 0,
+    "2011-10-18T02:00:00+02:00": 0,
+    "2011-10-17T16:30:00-0730": 0,
+    "2011-10-18 00:00:00+00": 0,
+    "2011-10-18t00:00z": 0,
+    "2011-10-18T00:00:00.123456789Z": 123456789,
+    "2011-10-18T00:00:00.5 +00:00": 500000000,
+    "2011-10-18T00:00:00,25Z": 250000000,
+}
+
+
+@pytest.mark.parametrize("text", ISO)
+def test_iso_8601_with_offset_is_exact_to_the_nanosecond(tmp_path: Path, read: Reader, text: str) -> None:
+    assert times_of(read, csv(tmp_path, f'"{text}"')) == [T0 * SECOND + ISO[text]]
+
+
+@pytest.mark.parametrize(
+    ("times", "row", "line", "value"),
+    [
+        ([T0, T0, T0 * 1000, T0], 3, 4, "1318896000000"),
+        ([T0 * 1000, T0 * 10**9, T0 * 1000], 2, 3, "1318896000000000000"),
+        (["2011-10-18T00:00:00Z", T0], 2, 3, "1318896000"),
+        ([T0, "", T0, "2011-10-18T00:00:00Z"], 4, 5, "2011-10-18T00:00:00Z"),
+        ([0, T0, T0 * 10**6], 3, 4, "1318896000000000"),
+        (["2011-10-18T00:00:00Z", 0], 2, 3, "0"),
+        ([T0, "yesterday"], 2, 3, "yesterday"),
+        ([T0, "2011-10-18T00:00:00"], 2, 3, "2011-10-18T00:00:00"),
+        ([T0, "2011-13-45T00:00:00Z"], 2, 3, "2011-13-45T00:00:00Z"),
+        ([T0, "inf"], 2, 3, "inf"),
+    ],
+)
+def test_a_mix_names_the_first_odd_row(
+    tmp_path: Path, read: Reader, times: list[object], row: int, line: int, value: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        read(csv(tmp_path, *times))
+
+    assert f"i.csv, row {row} (line {line}), field timestamp: found '{value}'" in str(caught.value)
+
+
+def test_times_without_offset_are_refused(tmp_path: Path, read: Reader) -> None:
+    with pytest.raises(InputError, match="neither a number nor ISO 8601 with offset"):
+        read(csv(tmp_path, "2011-10-18T00:00:00"))
+
+
+def test_times_that_64_bits_cannot_hold_are_refused(tmp_path: Path, read: Reader) -> None:
+    with pytest.raises(InputError, match=r"row 2 .*expected a time from the year 1677 to 2262"):
+        read(csv(tmp_path, T0, 9_900_000_000))
+
+
+def test_missing_times_are_dropped_and_counted(tmp_path: Path, read: Reader) -> None:
+    found, report = read(csv(tmp_path, T0, "", "NaN", "null"))
+
+    assert len(found) == 1
+    assert [(finding.what, finding.rows, finding.first) for finding in report.findings] == [
+        ("missing timestamp", 3, "i.csv row 2")
+    ]
+
+
+def test_fractions_of_a_second_keep_their_order(tmp_path: Path, read: Reader) -> None:
+    assert times_of(read, csv(tmp_path, f"{T0}.25", f"{T0}.0", "1.318896e9")) == [
+        T0 * SECOND + SECOND // 4, T0 * SECOND, T0 * SECOND,
+    ]  # fmt: skip
+
+
+def test_each_file_has_its_own_unit(tmp_path: Path, read: Reader) -> None:
+    (tmp_path / "a").mkdir()
+    found, report = read(csv(tmp_path, T0), csv(tmp_path / "a", T0 * 1000))
+
+    assert [row[2] for row in found] == [T0 * SECOND, T0 * SECOND]
+    assert report.units == ("seconds", "milliseconds")
+
+
+@pytest.mark.parametrize(
+    "kind", [pa.timestamp("s"), pa.timestamp("ms", tz="UTC"), pa.timestamp("us"), pa.timestamp("ns")]
+)
+def test_parquet_timestamps_need_no_guess(tmp_path: Path, read: Reader, kind: pa.DataType) -> None:
+    moments = [datetime(1970, 1, 1, 0, 0, 1), datetime(2011, 10, 18), None]
+    table = pa.table({"user_id": ["u"] * 3, "item_id": ["a", "b", "c"], "timestamp": pa.array(moments, kind)})
+    pq.write_table(table, tmp_path / "i.parquet")
+
+    assert times_of(read, tmp_path / "i.parquet") == [SECOND, T0 * SECOND]
+
+
+def test_parquet_numbers_are_read_like_text(tmp_path: Path, read: Reader) -> None:
+    times = pa.array([T0 * 1000.0, np.nan])
+    pq.write_table(pa.table({"user_id": ["u"] * 2, "item_id": ["a", "b"], "timestamp": times}), tmp_path / "i.parquet")
+
+    assert times_of(read, tmp_path / "i.parquet") == [T0 * SECOND]
+
+
+MOMENTS = st.datetimes(datetime(1970, 6, 1), datetime(2260, 1, 1), timezones=st.just(UTC))
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(moments=st.lists(MOMENTS, min_size=1, max_size=5), hours=st.integers(-14, 14))
+def test_iso_text_and_numbers_agree(tmp_path: Path, moments: list[datetime], hours: int) -> None:
+    offset = f"{'-' if hours < 0 else '+'}{abs(hours):02}:00"
+    texts = [(one + timedelta(hours=hours)).strftime("%Y-%m-%dT%H:%M:%S.%f") + offset for one in moments]
+    micros = [(one - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1) for one in moments]
+    read = []
+    with Engine(EngineRules()) as engine:
+        for values in (texts, list(map(str, micros))):
+            engine.register("raw", pa.table({"row": range(1, len(values) + 1), "timestamp": values}))
+            read_times(engine, "raw", tmp_path / "i.csv")
+            read.append([row[0] for row in engine.run("SELECT nanoseconds FROM times ORDER BY row")])
+
+    assert read[0] == read[1] == [micro * 1000 for micro in micros]
