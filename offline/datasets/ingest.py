@@ -12,7 +12,6 @@ from offline.datasets.figures import Figures, differences, measure
 from offline.datasets.output import replaced_folder, write_tables, write_texts
 from offline.datasets.raw import RawFolder
 from offline.datasets.report import (
-    Coverage,
     FigureFacts,
     IngestReport,
     RawFileFacts,
@@ -52,7 +51,20 @@ def ingest(dataset: Dataset, *, raw: Path, out: Path) -> IngestReport:
         steps = apply_steps(dataset, con)
         figures = _figures(dataset, con, raw)
         coverage = write_tables(con, dataset, folder)
-        report = _report(dataset, work, steps, figures, coverage, took_s=time.monotonic() - began)
+        raw_files = [_raw_file(path) for path in sorted(set(files.used.values()))]
+        report = IngestReport(
+            dataset=dataset.name,
+            title=dataset.title,
+            page=dataset.page,
+            terms=dataset.terms,
+            raw_files=raw_files,
+            rejected=_rejected(work),
+            steps=steps,
+            figures=figures,
+            coverage=coverage,
+            notes=list(dataset.notes),
+            took_s=round(time.monotonic() - began, 3),
+        )
         write_texts(dataset, report, folder)
     return report
 
@@ -98,30 +110,6 @@ def compare(found: Figures, published: Figures | None) -> list[FigureFacts]:
         )
         for name in ("users", "items", "edges", "mean_length")
     ]
-
-
-def _report(
-    dataset: Dataset,
-    work: Workspace,
-    steps: list[StepFacts],
-    figures: list[FigureFacts],
-    coverage: list[Coverage],
-    *,
-    took_s: float,
-) -> IngestReport:
-    return IngestReport(
-        dataset=dataset.name,
-        title=dataset.title,
-        page=dataset.page,
-        terms=dataset.terms,
-        raw_files=[_raw_file(path) for path in sorted(set(work.raw.used.values()))],
-        rejected=_rejected(work),
-        steps=steps,
-        figures=figures,
-        coverage=coverage,
-        notes=list(dataset.notes),
-        took_s=round(took_s, 3),
-    )
 
 
 def _raw_file(path: Path) -> RawFileFacts:

@@ -53,11 +53,21 @@ def replaced_folder(out: Path) -> Iterator[Path]:
         fresh = staging / "new"
         fresh.mkdir()
         yield fresh
-        if out.exists():
-            out.rename(staging / "old")
-        fresh.rename(out)
+        _swap(fresh, out, staging / "old")
     finally:
         shutil.rmtree(staging, ignore_errors=True)
+
+
+def _swap(fresh: Path, out: Path, old: Path) -> None:
+    """Put `fresh` in the place of `out`; what was there goes to `old`, and back if that fails."""
+    if out.exists():
+        out.rename(old)
+    try:
+        fresh.rename(out)
+    except OSError:
+        if old.exists():
+            old.rename(out)
+        raise
 
 
 def write_tables(con: duckdb.DuckDBPyConnection, dataset: Dataset, folder: Path) -> list[Coverage]:

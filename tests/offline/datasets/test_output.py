@@ -9,7 +9,7 @@ from models.errors import ConfigError, InputError
 from offline.config import read_config
 from offline.datasets.figures import Figures
 from offline.datasets.ingest import compare, ingest
-from offline.datasets.output import build_toml
+from offline.datasets.output import build_toml, replaced_folder
 from offline.datasets.registry import DATASETS, find
 from tests.offline.datasets.raw_files import Ingested, grid, write
 
@@ -74,6 +74,15 @@ def test_failure_leaves_the_earlier_ingest_and_no_scratch(raw: Path, tmp_path: P
         ingest(find("movielens-1m"), raw=raw, out=tmp_path / "out")
     assert (tmp_path / "out" / "ingest.json").read_bytes() == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "raw"]
+
+
+def test_earlier_ingest_comes_back_when_it_cannot_be_replaced(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "ingest.json").write_text("{}")
+    with pytest.raises(FileNotFoundError), replaced_folder(tmp_path / "out") as folder:
+        folder.rmdir()
+    assert (tmp_path / "out" / "ingest.json").read_text() == "{}"
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
 @pytest.mark.parametrize("dataset", DATASETS, ids=lambda dataset: dataset.name)
