@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 def ingest(
     name: Annotated[str | None, typer.Argument(help="Data set, e.g. beauty; --list shows all.")] = None,
-    raw: Annotated[Path | None, typer.Option(help="Folder with the raw files [default: raw/NAME].")] = None,
-    out: Annotated[Path | None, typer.Option(help="Folder to write [default: data/NAME].")] = None,
+    raw: Annotated[Path | None, typer.Option(help="Folder with the raw files; raw/NAME by default.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder to write; data/NAME by default.")] = None,
     *,
     download: Annotated[bool, typer.Option("--download", help="Fetch raw files that are not there.")] = False,
     show_list: Annotated[bool, typer.Option("--list", help="Show all data sets and leave.")] = False,
