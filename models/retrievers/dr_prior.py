@@ -1,0 +1,51 @@
+"""`dr-prior`: DR's pool, ranked by similarity and static item value together. Source: arXiv 2610.19065."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from models import backfill, dense
+from models.backfill import Backfill
+from models.bundle import layout
+from models.bundle.reader import Bundle
+from models.dense import Dense
+from models.retrieval import Candidates, Items, Query, ValueParams
+from models.similarity import Floats
+from models.value import item_values, present_components, prior_scores
+from models.words import SOURCE_CODE, RetrieverName, Source
+
+REQUIRES = (*dense.REQUIRES, *backfill.REQUIRES, layout.VALUE_COMPONENTS)
+
+_DR = SOURCE_CODE[Source.DR]
+
+
+class DrPriorRetriever:
+    """The best `max(pool, k)` eligible items of DR, re-ranked; the prior needs no training."""
+
+    def __init__(self, bundle: Bundle, name: RetrieverName = RetrieverName.DR_PRIOR) -> None:
+        self.name, self._dense, self._backfill = name, Dense(bundle), Backfill(bundle)
+        self._components: Floats = bundle.array(layout.VALUE_COMPONENTS)
+        self._present = present_components(bundle.manifest.sections)
+
+    def retrieve(self, query: Query) -> Candidates:
+        """The k items of the highest mixed score; popular ones without a history."""
+        if not len(query.history):
+            return self._backfill.cold(query)
+        pool = max(query.value.pool, query.k)
+        items, similarities = self._dense.nearest(query.history, pool, query.eligible)
+        scores = prior_scores(similarities, self._values(items, query.value), query.value.alpha)
+        best = np.lexsort((items, -scores))[: query.k]
+        sources = np.full(len(best), _DR, np.uint8)
+        return self._backfill.complete(query, int(query.history[-1]), items[best], scores[best], sources)
+
+    def _values(self, items: Items, value: ValueParams) -> Floats:
+        return item_values(self._components[items], value.weights, self._present)
+
+    def retrieve_batch(self, queries: Sequence[Query]) -> list[Candidates]:
+        """One list a query."""
+        return [self.retrieve(query) for query in queries]
+
+
+def open(bundle: Bundle, name: RetrieverName) -> DrPriorRetriever:  # noqa: A001
+    """The retriever."""
+    return DrPriorRetriever(bundle, name)
