@@ -75,7 +75,7 @@ def _exact(embeddings: Floats, rows: Items, progress: Progress) -> None:
 
 def _inverted_file(embeddings: Floats, rows: Items, config: NeighbourConfig, progress: Progress) -> None:
     n_items, width = embeddings.shape
-    cells = int(4 * np.sqrt(n_items))
+    cells = max(1, min(int(4 * np.sqrt(n_items)), n_items // 40))
     index = faiss.IndexIVFFlat(faiss.IndexFlatIP(width), width, cells, faiss.METRIC_INNER_PRODUCT)
     index.nprobe = max(1, round(config.probes * cells))
     index.train(embeddings[:: max(1, n_items // (64 * cells))])

@@ -106,7 +106,8 @@ def _block(
             _probe(reverse, anchor, ring, found[row], neighbours[anchor], room)
         for ring in range(1, N_RINGS + 1):
             members = room.queue[room.ends[ring - 1] : room.ends[ring]]
-            chosen = score_ring(inputs, anchor, ring, members, alpha, depth[ring - 1])
+            kept = depth[ring - 1] if ring <= found[row] else len(members)
+            chosen = score_ring(inputs, anchor, ring, members, alpha, kept)
             keys[total : total + len(chosen)] = chosen
             total += len(chosen)
             ends[row, ring - 1], sizes[row, ring - 1] = total - begin, len(members)
@@ -121,7 +122,8 @@ class RingBlock:
         items: int32, rings 1, 2, 3 of the first anchor, then of the next...; best first.
         scores: float32, of each.
         ends: int32 [anchors, 3], where each ring ends within its anchor's list.
-        sizes: int32 [anchors, 3], sizes before the cut to the stored depth; of a probed ring, the members found.
+        sizes: int32 [anchors, 3], sizes before the cut to the stored depth; of a probed ring, the members found, all
+            of which are stored.
         found: int32 [anchors], rings known in full; later ones were probed.
     """
 
@@ -142,7 +144,8 @@ def ring_blocks(inputs: RingInputs, backwards: Reverse, neighbours: Items, confi
         config: alpha, depth, limits.
     """
     n_items = len(inputs.offsets) - 1
-    room, keys = scratch(n_items), np.empty(config.block * sum(config.depth), np.int64)
+    widest = sum(config.depth) + (N_RINGS - 1) * neighbours.shape[1]
+    room, keys = scratch(n_items), np.empty(config.block * widest, np.int64)
     limits = (float(config.alpha), config.max_walks, *config.depth)
     for first in range(0, n_items, config.block):
         rows = min(config.block, n_items - first)

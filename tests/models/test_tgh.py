@@ -37,7 +37,7 @@ def asked(request: pytest.FixtureRequest, stored: tuple[Shop, Bundle]) -> tuple[
     return stored[0], open_retriever(stored[1], request.param)
 
 
-@settings(max_examples=80)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_a_list_equals_the_one_computed_by_the_book(asked: tuple[Shop, Retriever], data: st.DataObject) -> None:
     shop, retriever = asked
