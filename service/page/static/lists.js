@@ -106,9 +106,9 @@ function fallbackText(assigned, served, reason) {
   return served === assigned ? `Fallback${why}.` : `${retrieverName(assigned)} was asked, ${retrieverName(served)} answered${why}.`;
 }
 
-/** "search;dur=0.8, rerank;dur=0.2" -> "search 0.8 · rerank 0.2 ms" */
+/** "search;dur=0.8, rerank;dur=0.2, total;dur=1.1" -> "search 0.8 · rerank 0.2 ms"; the sum is shown apart. */
 function stagesText(timing) {
-  const stages = [...timing.matchAll(/([\w-]+);[^,]*?dur=([\d.]+)/g)].map(([, stage, ms]) => `${stage} ${Number(ms).toFixed(1)}`);
+  const stages = [...timing.matchAll(/([\w-]+);[^,]*?dur=([\d.]+)/g)].filter(([, stage]) => stage !== "total").map(([, stage, ms]) => `${stage} ${Number(ms).toFixed(1)}`);
   return stages.length ? `${stages.join(" · ")} ms` : "";
 }
 

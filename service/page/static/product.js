@@ -5,8 +5,10 @@ import { picture } from "./graph.js";
 import { tile } from "./shop.js";
 import { brandOf, count, priceText, ratingText, titleOf } from "./words.js";
 
+const EDGES = 200;
 const DRAWN = 12;
 const FOLLOWED = 6;
+const FOLLOWERS = 8;
 const CAME_FROM = 6;
 
 export function createProduct({ client, products, onView, onHide, onTrouble }) {
@@ -15,17 +17,17 @@ export function createProduct({ client, products, onView, onHide, onTrouble }) {
   /** What shoppers did after the strongest neighbours; the picture does without it when it cannot be had. */
   async function followers(neighbours, signal) {
     const pairs = await Promise.all(neighbours.slice(0, FOLLOWED).map(async ({ item_id: id }) =>
-      [id, await client.neighbours(id, { signal }).then((answer) => answer.neighbours.slice(0, 8), () => [])]));
+      [id, await client.neighbours(id, { limit: FOLLOWERS, signal }).then((answer) => answer.neighbours, () => [])]));
     return new Map(pairs);
   }
 
   async function load(id, signal) {
-    const [, answer] = await Promise.all([products.details(id, signal), client.neighbours(id, { signal })]);
+    const [, answer] = await Promise.all([products.details(id, signal), client.neighbours(id, { limit: EDGES, signal })]);
     const neighbours = answer.neighbours.filter((one) => one.item_id !== id && (one.hop ?? 1) === 1);
     const drawn = neighbours.slice(0, DRAWN);
     const next = await followers(drawn, signal);
     await products.load([...drawn, ...[...next.values()].flat()].map((one) => one.item_id), signal);
-    const incoming = (answer.incoming ?? []).filter((one) => one.item_id !== id);
+    const incoming = (answer.incoming ?? []).filter((one) => one.item_id !== id).sort((a, b) => b.count - a.count);
     await products.load(incoming.slice(0, CAME_FROM).map((one) => one.item_id), signal);
     return { neighbours, drawn, next, incoming, ringSizes: answer.ring_sizes };
   }
@@ -58,11 +60,13 @@ export function createProduct({ client, products, onView, onHide, onTrouble }) {
   function neighbourhood(product, { neighbours, drawn, next, incoming, ringSizes }) {
     const cameFrom = incoming.slice(0, CAME_FROM);
     const open = (id) => inspect(id);
-    const before = cameFrom.length > 0 && table("Where shoppers came from", cameFrom, incoming.length, products, open);
+    const before = cameFrom.length > 0 && table("Where shoppers came from", cameFrom, products, open);
     if (!drawn.length) return [h("p", { class: "quiet" }, "Nobody went from this product to another one, so the transition graph has no edge out of it."), before];
     const label = `Transition graph around ${titleOf(product)}: ${count(drawn.length, "next product")}. The table after it lists them.`;
     const graph = picture({ label, neighbours: drawn, next, products, onInspect: open });
-    const rows = table("Where shoppers went next", drawn, neighbours.length, products, open);
+    const total = Math.max(neighbours.length, ringSizes?.[0] ?? 0);
+    const more = total > drawn.length ? `, the ${drawn.length} strongest of ${total.toLocaleString()}` : "";
+    const rows = table(`Where shoppers went next${more}`, drawn, products, open);
     linkHover(graph, rows);
     const reach = ringSizes && ` Products first reached after one, two and three steps: ${ringSizes.map((size) => size.toLocaleString()).join(", ")}.`;
     const caption = h("figcaption", { class: "quiet" }, `Thicker means followed more often. Small dots are one step further on.${reach ?? ""}`);
@@ -90,10 +94,9 @@ function facts(product, buttons) {
       h("dl", {}, rows.map(([name, text]) => h("div", {}, h("dt", {}, name), h("dd", { dir: "auto" }, text)))), buttons));
 }
 
-function table(heading, drawn, total, products, onInspect) {
-  const more = total > drawn.length ? `, the strongest ${drawn.length} of ${total}` : "";
+function table(heading, drawn, products, onInspect) {
   return h("div", { class: "scroll", role: "group", "aria-label": heading, tabindex: "0" }, h("table", {},
-    h("caption", {}, `${heading}${more}`),
+    h("caption", {}, heading),
     h("thead", {}, h("tr", {}, ["#", "Product", "Times", "Weight"].map((name) => h("th", { scope: "col" }, name)))),
     h("tbody", {}, drawn.map((one, index) => h("tr", { "data-id": one.item_id },
       h("td", {}, String(index + 1)),

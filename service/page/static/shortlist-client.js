@@ -64,7 +64,7 @@ export function createClient({ baseUrl, timeoutMs = 400, retries = 1, fallback =
     /** Several items in one call, where the service has that. */
     items: (ids, options) => get(withQuery("items", { id: ids }), options),
     item: (id, options) => get(`items/${encodeURIComponent(id)}`, options),
-    neighbours: (id, options) => get(`items/${encodeURIComponent(id)}/neighbours`, options),
+    neighbours: (id, { limit, ...options } = {}) => get(withQuery(`items/${encodeURIComponent(id)}/neighbours`, { limit }), options),
     history: (userId, options) => get(`users/${encodeURIComponent(userId)}/history`, options),
     forget: (userId, options) => call(settings, "DELETE", `users/${encodeURIComponent(userId)}/history`, undefined, options),
     /** Any other GET of the API. */
