@@ -1,7 +1,8 @@
 """Evaluation: the lists that serving would return, asked for every test user and compared with what came next."""
 
+import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -191,15 +192,19 @@ def measure(lists: Lists, targets: Items, ks: Sequence[int]) -> dict[str, float]
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """Measures of each retriever, and each one's longest lists.
+    """Measures of each retriever, and the lists they were taken from.
 
     Attributes:
         measures: retriever -> `recall@k`, `ndcg@k`.
         longest: retriever -> its lists for the greatest k.
+        items: retriever -> k it was asked with -> int32 [users, k], padded with -1.
+        seconds: retriever -> wall time of all its lists.
     """
 
-    measures: dict[RetrieverName, dict[str, float]]
-    longest: dict[RetrieverName, Lists]
+    measures: dict[RetrieverName, dict[str, float]] = field(default_factory=dict)
+    longest: dict[RetrieverName, Lists] = field(default_factory=dict)
+    items: dict[RetrieverName, dict[int, Items]] = field(default_factory=dict)
+    seconds: dict[RetrieverName, float] = field(default_factory=dict)
 
 
 def evaluate(
@@ -218,12 +223,14 @@ def evaluate(
     """
     if not ks or min(ks) < 1:
         raise ConfigError("k", found=str(list(ks)), expected="whole numbers from 1", remedy="Give --k 1,5,10,50.")
-    evaluation = Evaluation({}, {})
+    evaluation = Evaluation()
     for name in names:
-        retriever, measures = open_retriever(bundle, name), dict[str, float]()
+        retriever, measures, items = open_retriever(bundle, name), dict[str, float](), dict[int, Items]()
+        start = time.perf_counter()
         for length, cuts in list_lengths(ks).items():
             with reporter.job(f"{name} k={length}"):
                 lists = ask(bundle, retriever, test, length, settings, reporter)
-            measures |= measure(lists, test.targets, cuts)
+            measures, items[length] = measures | measure(lists, test.targets, cuts), lists.items
         evaluation.measures[name], evaluation.longest[name] = measures, lists
+        evaluation.items[name], evaluation.seconds[name] = items, time.perf_counter() - start
     return evaluation
