@@ -10,15 +10,24 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from models.words import RetrieverName
+from service.access import Access
+from service.breaker import BreakerState
 from service.edge import Edge
 from service.exchange import Exchange
 from service.failures import handle_failures
+from service.headers import guarded
+from service.live.live import Live
+from service.metrics import ApiMetrics
 from service.openapi import document_app
 from service.page.routes import page_routes
+from service.rate import RateGate
 from service.routes import segment
+from service.routes.admin import admin_routes
 from service.routes.docs import add_docs
 from service.routes.health import health_routes
 from service.routes.items import item_routes
+from service.routes.live import live_routes
+from service.routes.metrics import metrics_routes
 from service.routes.recommend import Recommend, RecommendNamed
 from service.runtime import Runtime
 from service.settings import Settings
@@ -52,11 +61,44 @@ class Service:
 
     def __init__(self, settings: Settings) -> None:
         self.runtime = Runtime(settings)
+        self.metrics = ApiMetrics()
+        self.live = None if settings.redis_url is None else Live(settings, self.metrics.drop)
+        self.runtime.gates.append(Access.of(settings))
+        self.runtime.observers.append(self.metrics.observe)
+        self.runtime.on_swap.append(self.metrics.engine_serves)
+        self.metrics.samplers.append(self._sample)
+        if self.live is not None:
+            self.live.join(self.runtime)
         if settings.access_log:
             self.runtime.observers.append(log_access)
+        if settings.rate_limit_per_s > 0:
+            self.runtime.gates.append(RateGate(settings.rate_limit_per_s, settings.rate_burst))
         self._direct = recommend_paths(self.runtime)
-        self.framework = _framework(self.runtime, self._direct)
+        self.framework = _framework(self)
         self._edge: ASGIApp | None = None
+
+    @property
+    def direct(self) -> Mapping[str, ASGIApp]:
+        """What answers a POST to exactly that path before the framework is asked."""
+        return self._direct
+
+    def _sample(self) -> None:
+        self.metrics.in_flight.set(self.runtime.chain.pool.admitted)
+        if self.live is not None:
+            for resource, breaker in self.live.breakers().items():
+                self.metrics.breakers.labels(resource).set(breaker.state is not BreakerState.CLOSED)
+
+    async def start(self) -> None:
+        """Connect, load the bundle, watch for the next."""
+        if self.live is not None:
+            await self.live.start()
+        await self.runtime.start()
+
+    async def stop(self) -> None:
+        """Write what waits and close what is open; requests were finished before."""
+        await self.runtime.shutdown()
+        if self.live is not None:
+            await self.live.stop()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """ASGI. The edge is built on first use, when gates and observers are complete."""
@@ -64,15 +106,16 @@ class Service:
             self._edge = self._build_edge()
         await self._edge(scope, receive, send)
 
-    def _build_edge(self) -> Edge:
+    def _build_edge(self) -> ASGIApp:
         runtime = self.runtime
-        return Edge(
+        edge = Edge(
             self.framework,
             direct=self._direct,
             max_body_bytes=runtime.settings.max_body_bytes,
             gates=tuple(runtime.gates),
             observers=tuple(runtime.observers),
         )
+        return guarded(edge, runtime.settings)
 
 
 def recommend_paths(runtime: Runtime) -> dict[str, ASGIApp]:
@@ -82,14 +125,15 @@ def recommend_paths(runtime: Runtime) -> dict[str, ASGIApp]:
     return {f"{prefix}{path}": endpoint for prefix in PREFIXES for path, endpoint in endpoints.items()}
 
 
-def _framework(runtime: Runtime, direct: Mapping[str, ASGIApp]) -> FastAPI:
+def _framework(service: Service) -> FastAPI:
+    runtime, direct = service.runtime, service.direct
     docs = runtime.settings.docs
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        await runtime.start()
+        await service.start()
         yield
-        await runtime.shutdown()
+        await service.stop()
 
     app = FastAPI(
         title="Shortlist",
@@ -106,7 +150,10 @@ def _framework(runtime: Runtime, direct: Mapping[str, ASGIApp]) -> FastAPI:
         app.router.routes.append(Route(f"{prefix}/recommend", direct["/recommend"], methods=["POST"]))
         app.router.routes.append(Route(f"{prefix}/recommend/{{retriever:{segment.NAME}}}", named, methods=["POST"]))
     app.include_router(health_routes(runtime))
+    app.include_router(live_routes(runtime, service.live))
     app.include_router(item_routes(runtime))
+    app.include_router(admin_routes(runtime, service.live))
+    app.include_router(metrics_routes(runtime.settings, service.metrics))
     if docs:
         add_docs(app)
     if runtime.settings.page:

@@ -11,6 +11,7 @@ from models.words import FallbackReason, RetrieverName
 from service.engine import Engine
 from service.ports import Generator, StageError
 from service.problems import unavailable
+from service.recheck import in_stock
 
 R = RetrieverName
 CHAINS: Mapping[RetrieverName, tuple[RetrieverName, ...]] = {
@@ -97,6 +98,11 @@ class SearchPool:
             work.cancel()
             raise StageError(FallbackReason.DEADLINE) from None
 
+    @property
+    def admitted(self) -> int:
+        """Searches that run or wait now."""
+        return self._admitted
+
     def _release(self, work: "asyncio.Future[Candidates]") -> None:
         self._admitted -= 1
         if not work.cancelled():
@@ -166,7 +172,7 @@ class Chain:
         if self.generator is None:
             raise StageError(FallbackReason.WORKER)
         candidates, timings = await self.generator.retrieve(engine.version, plan.query, deadline=plan.deadline)
-        return candidates, dict(timings)
+        return in_stock(engine, plan.query, candidates), dict(timings)
 
 
 def _lookup(engine: Engine, name: RetrieverName, query: Query) -> tuple[Candidates, dict[str, float]]:

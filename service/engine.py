@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import structlog
-from models.registry import available, open_retriever
 
 from models.bundle import layout
 from models.bundle.reader import Bundle
 from models.errors import BundleError
 from models.filters import FilterIndex
+from models.registry import available, open_retriever
 from models.retrieval import NO_ITEMS, Eligible, Items, Query, Retriever
 from models.words import RetrieverName
 from service.catalogue import Catalogue

@@ -3,15 +3,32 @@
 from typing import Any
 
 from fastapi import FastAPI
+from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from models.words import RetrieverName
+from service.access import needed
 from service.answers import Problem, RecommendResponse
+from service.experiments.model import Experiment
+from service.live.schemas import AvailabilityBody, EventBatch, EventBody, FlipsBody
 from service.routes.documented import problems
 from service.schemas import RecommendRequest
 
 REF = "#/components/schemas/{model}"
 RECOMMEND_STATUSES = (400, 408, 413, 415, 422, 429, 503)
+BODIES: tuple[type[BaseModel], ...] = (
+    RecommendRequest,
+    EventBody,
+    EventBatch,
+    AvailabilityBody,
+    FlipsBody,
+    Experiment,
+)
+"""Bodies that are read past the framework."""
+SECURITY = {
+    "bearer": {"type": "http", "scheme": "bearer"},
+    "header": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
+}
 EXAMPLE = {"history": ["B004756YJA", "B004ZT0SSG"], "k": 10, "retriever": "tgh-2"}
 RETRIEVER_PARAMETER = {
     "name": "retriever",
@@ -60,12 +77,24 @@ def _recommend_paths() -> dict[str, Any]:
 
 def complete(document: dict[str, Any]) -> dict[str, Any]:
     """The document with the paths, models and answers that the framework does not know of."""
-    modes = [(RecommendRequest, "validation"), (RecommendResponse, "serialization"), (Problem, "serialization")]
+    modes = [(model, "validation") for model in BODIES]
+    modes += [(RecommendResponse, "serialization"), (Problem, "serialization")]
     _, schemas = models_json_schema(modes, ref_template=REF)  # type: ignore[arg-type]
     known = document.setdefault("components", {}).setdefault("schemas", {})
     document["components"]["schemas"] = dict(sorted((known | schemas["$defs"]).items()))
     document["paths"] = {**_recommend_paths(), **document["paths"]}
+    _guard(document["paths"])
+    document["components"]["securitySchemes"] = SECURITY
     return document
+
+
+def _guard(paths: dict[str, Any]) -> None:
+    """Say what a key is asked for, as `service.access` asks it."""
+    for path, operations in paths.items():
+        for method, operation in operations.items():
+            if (scope := needed(method.upper(), path)) is not None:
+                operation["responses"] = operation["responses"] | {str(k): v for k, v in problems(401, 403).items()}
+                operation["security"] = [{}, *({name: [scope.value]} for name in SECURITY)]
 
 
 def document_app(app: FastAPI) -> None:

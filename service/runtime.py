@@ -34,7 +34,9 @@ class Runtime:
         refusal: why the newest bundle was refused, None = it was not.
         chain: who answers instead of whom.
         history, router, exposures: ports, None = absent.
-        on_engine: called with a new engine before it serves (stock, metrics).
+        on_engine: called with a new engine before it serves (stock).
+        on_swap: called with an engine that began to serve (metrics).
+        shadows: second bundles by version, each served to the variants that name it.
         gates: asked before any work whether a request may pass.
         observers: told of every finished exchange.
     """
@@ -48,10 +50,13 @@ class Runtime:
         self.router: Router | None = None
         self.exposures: ExposureSink | None = None
         self.on_engine: list[Callable[[Engine], None]] = []
+        self.on_swap: list[Callable[[Engine], None]] = []
+        self.shadows: dict[str, Engine] = {}
         self.gates: list[Gate] = []
         self.observers: list[ExchangeObserver] = []
         self._refused: tuple[str | None, float] | None = None
         self._watch: asyncio.Task[None] | None = None
+        self._loading = asyncio.Lock()
 
     def use_generator(self, generator: Generator) -> None:
         """Let `gr` be answered by a worker."""
@@ -80,13 +85,22 @@ class Runtime:
                 await self._watch
         self.chain.pool.shutdown()
 
-    async def refresh(self) -> None:
-        """Load what CURRENT names unless it serves already; a bundle that fails is refused and the old one stays."""
+    async def refresh(self, *, forced: bool = False) -> None:
+        """Load what CURRENT names unless it serves already; a bundle that fails is refused and the old one stays.
+
+        Args:
+            forced: try a version again that was refused a moment ago.
+        """
+        async with self._loading:
+            await self._refresh(forced)
+
+    async def _refresh(self, forced: bool) -> None:
         try:
             version = await asyncio.to_thread(versions.current, self.settings.bundles)
-            if (self.engine is not None and version == self.engine.version) or self._still_refused(version):
-                return
-            await self._load(version)
+            if self.engine is not None and version == self.engine.version:
+                self.refusal = self._refused = None
+            elif forced or not self._still_refused(version):
+                await self._load(version)
         except (BundleError, OSError) as error:
             self._refuse(None, error)
 
@@ -97,10 +111,16 @@ class Runtime:
         except (BundleError, OSError) as error:
             self._refuse(version, error)
             return
+        self.attach(engine)
+        self.engine, self.refusal, self._refused = engine, None, None
+        for notice in self.on_swap:
+            notice(engine)
+        log.info("bundle serves", bundle=engine.version, items=engine.bundle.n_items, took_s=_since(started))
+
+    def attach(self, engine: Engine) -> None:
+        """Join an engine with what outlives it, before it serves."""
         for prepare in self.on_engine:
             prepare(engine)
-        self.engine, self.refusal, self._refused = engine, None, None
-        log.info("bundle serves", bundle=engine.version, items=engine.bundle.n_items, took_s=_since(started))
 
     def _still_refused(self, version: str | None) -> bool:
         if self._refused is None:
@@ -116,7 +136,10 @@ class Runtime:
     async def _watch_current(self) -> None:
         while True:
             await asyncio.sleep(self.settings.bundle_poll_s)
-            await self.refresh()
+            try:
+                await self.refresh()
+            except Exception:
+                log.exception("looking for a new bundle failed")
 
 
 def _since(started: float) -> float:

@@ -4,9 +4,10 @@ from enum import StrEnum
 from pathlib import Path
 
 from pydantic import Field
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import SettingsConfigDict
 
 from models.words import RetrieverName
+from service.live.settings import LiveSettings
 
 MIB = 1 << 20
 
@@ -27,7 +28,7 @@ class LogFormat(StrEnum):
     CONSOLE = "console"
 
 
-class Settings(BaseSettings):
+class Settings(LiveSettings):
     """Settings of one API process; units stand in the names."""
 
     model_config = SettingsConfigDict(env_prefix="SHORTLIST_", frozen=True, extra="ignore")

@@ -8,6 +8,7 @@ newer than it.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from weakref import WeakSet
 
 import numpy as np
 import numpy.typing as npt
@@ -46,7 +47,7 @@ class Stock:
     def __init__(self, link: RedisLink) -> None:
         self.table = Replica(link, TABLE)
         self.overrides: dict[str, Override] = {}
-        self._views: list[StockView] = []
+        self._views: WeakSet[StockView] = WeakSet()
         self.table.on_change.append(self._changed)
 
     async def set_available(self, flips: Mapping[str, bool]) -> int:
@@ -63,7 +64,9 @@ class Stock:
 
     def view(self, bundle: Bundle) -> "StockView":
         """A mask over one bundle's items that follows every flip for as long as somebody holds it."""
-        return StockView(bundle, self)
+        view = StockView(bundle, self)
+        self._views.add(view)
+        return view
 
     def _changed(self, changes: Changes) -> None:
         for item_id, stored in changes.items():
@@ -71,40 +74,47 @@ class Stock:
                 self.overrides.pop(item_id, None)
             else:
                 self.overrides[item_id] = Override.decode(stored)
-        for view in self._views:
+        for view in list(self._views):
             view.apply(changes)
 
 
 class StockView:
-    """Stock over one bundle. `mask` is None while every item may be sold, else bool [n_items], never written to."""
+    """Stock over one bundle. `mask` is None while every item may be sold, else bool [n_items], never written to.
+
+    An override yields to the bundle only where the manifest says (section `stock`, `as_of`) that its stock is newer.
+    """
 
     def __init__(self, bundle: Bundle, stock: Stock) -> None:
         self._ids, self._overrides = bundle.ids, stock.overrides
-        self._base: Mask = np.asarray(bundle.array(AVAILABLE), np.bool_)
-        self._known_at = bundle.manifest.created
-        self._stock = stock
+        self._base = _stated(bundle)
+        self._as_of = _as_of(bundle)
         self.mask: Mask | None = None
-        stock._views.append(self)
-        self.apply(list(stock.overrides), mask=self._base.copy())
+        self._take_over(self._base.copy(), stock.overrides)
 
-    def apply(self, item_ids: Iterable[str], *, mask: Mask | None = None) -> None:
+    def apply(self, item_ids: Iterable[str]) -> None:
         """Take over the overrides of these items."""
-        fresh = mask if mask is not None else self._current().copy()
+        self._take_over(np.ones(len(self._base), np.bool_) if self.mask is None else self.mask.copy(), item_ids)
+
+    def _take_over(self, fresh: Mask, item_ids: Iterable[str]) -> None:
         for item_id in item_ids:
             if (index := self._ids.index(item_id)) >= 0:
                 fresh[index] = self._answer(item_id, index)
         fresh.flags.writeable = False
         self.mask = None if fresh.all() else fresh
 
-    def _current(self) -> Mask:
-        return np.ones(len(self._base), np.bool_) if self.mask is None else self.mask
-
     def _answer(self, item_id: str, index: int) -> bool:
         override = self._overrides.get(item_id)
-        if override is None or override.at < self._known_at:
+        if override is None or (self._as_of is not None and override.at < self._as_of):
             return bool(self._base[index])
         return override.available
 
-    def close(self) -> None:
-        """Stop following."""
-        self._stock._views.remove(self)
+
+def _stated(bundle: Bundle) -> Mask:
+    if not bundle.has(AVAILABLE):
+        return np.ones(bundle.n_items, np.bool_)
+    return np.asarray(bundle.array(AVAILABLE), np.bool_)
+
+
+def _as_of(bundle: Bundle) -> datetime | None:
+    stated = bundle.manifest.sections.get("stock", {}).get("as_of")
+    return None if stated is None else datetime.fromisoformat(stated)

@@ -7,9 +7,12 @@ from service.problems import MEDIA_TYPE
 
 MEANINGS: dict[int, str] = {
     400: "Not JSON, or not decodable.",
+    401: "No key, or an unknown one.",
+    403: "The key may not do this.",
     404: "No such item, retriever or path.",
     405: "The path does not know the method.",
     408: "The body did not arrive in time.",
+    409: "It contradicts what is there; `detail` says what to do.",
     413: "The body is too large.",
     415: "The body is not `application/json`.",
     422: "A field is not valid; `errors` points at it.",

@@ -6,13 +6,13 @@ from http import HTTPStatus
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from models.words import RetrieverName
+from models.words import FallbackReason, RetrieverName
 from service.body import read_model
 from service.chain import Outcome
 from service.engine import Engine
 from service.exchange import Exchange, exchange_of
 from service.ports import Assignment, Served, StageError
-from service.problems import FieldError, ProblemError, ProblemKind, bad_fields
+from service.problems import FieldError, ProblemError, ProblemKind, bad_fields, unavailable
 from service.resolve import Past, resolve
 from service.respond import render, send_json, server_timing
 from service.runtime import Runtime
@@ -55,10 +55,20 @@ class Recommend:
         engine = self._runtime.require_engine()
         deadline = exchange.started + (request.deadline_ms or self._deadline_ms) / 1e3
         assignment, retriever = self._assign(request)
+        engine, lost = self._shadow(engine, assignment)
         past = Past(request.history) if request.history is not None else await self._stored(request, deadline)
         plan, unknown = resolve(engine, request, retriever, past=past, assignment=assignment, deadline=deadline)
+        if lost is not None and not request.fallback:
+            raise unavailable("The variant's bundle is not loaded, and no fallback was wanted.", reason=lost)
         outcome = await self._runtime.chain.answer(engine, plan)
-        return _served(engine, retriever, outcome, unknown, assignment)
+        return _served(engine, retriever, outcome, unknown, assignment, lost)
+
+    def _shadow(self, engine: Engine, assignment: Assignment | None) -> tuple[Engine, FallbackReason | None]:
+        """The bundle that the variant names; the current one, and why, where that is not loaded."""
+        if assignment is None or assignment.bundle is None or assignment.bundle == engine.version:
+            return engine, None
+        shadow = self._runtime.shadows.get(assignment.bundle)
+        return (engine, FallbackReason.BUNDLE) if shadow is None else (shadow, None)
 
     def _assign(self, request: RecommendRequest) -> tuple[Assignment | None, RetrieverName]:
         """Path, then body, then the running experiment, then the configured default."""
@@ -117,12 +127,13 @@ def _served(
     outcome: Outcome,
     unknown: list[str],
     assignment: Assignment | None,
+    lost: FallbackReason | None,
 ) -> Served:
     return Served(
         bundle=engine.version,
         assigned=assigned,
         served=outcome.served,
-        reason=outcome.reason,
+        reason=outcome.reason or lost,
         candidates=outcome.candidates,
         item_ids=engine.id_text.strings(outcome.candidates.items),
         unknown=unknown,

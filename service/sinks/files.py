@@ -13,7 +13,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +21,9 @@ import pyarrow as pa
 import pyarrow.json
 import pyarrow.parquet as pq
 
+from service.live.settings import SinkFormat
+
 Record = dict[str, Any]
-
-
-class SinkFormat(StrEnum):
-    """What a full file becomes."""
-
-    JSONL = "jsonl"
-    PARQUET = "parquet"
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,8 @@ import pytest
 
 from service.history import Event, HistoryStore
 from service.redis.link import LinkConfig, RedisLink
-from service.sinks.files import FileSink, SinkConfig, SinkFormat
+from service.live.settings import SinkFormat
+from service.sinks.files import FileSink, SinkConfig
 from service.sinks.forget import forget, forget_files
 from service.sinks.pseudonym import pseudonym, stored_key
 from service.sinks.records import event_record
