@@ -11,6 +11,9 @@ from models.words import Order
 from offline.commands import options
 from offline.evaluate import Settings, evaluate, read_target_users
 from offline.progress import Reporter
+from offline.report.files import write_report
+from offline.report.judgments import read_judgments
+from offline.report.run import report_on
 from offline.results import as_table, results, write_predictions, write_results
 
 app = typer.Typer(add_completion=False)
@@ -18,6 +21,14 @@ app = typer.Typer(add_completion=False)
 Names = Annotated[str, typer.Option("--retrievers", help="Names between commas: tgh-1,tgh-2,...")]
 Ks = Annotated[str, typer.Option("--k", help="Cut-offs between commas; those up to 10 cut one list of 10.")]
 Out = Annotated[Path | None, typer.Option("--out", help="Write results.json (fractions).")]
+ReportDir = Annotated[
+    Path | None, typer.Option("--report", help="Folder for the full report: report.html, report.json, report.csv.")
+]
+Judgments = Annotated[
+    Path | None,
+    typer.Option("--judgments", help="Graded judgments for the report: user_id, item_id, grade from 0 to 1."),
+]
+DataName = Annotated[str | None, typer.Option("--name", help="Name in the report. [default: the bundles folder's]")]
 Predictions = Annotated[Path | None, typer.Option("--predictions", help="Write the lists of the greatest k (Parquet).")]
 OrderOption = Annotated[Order, typer.Option("--order", help="Order of TGH lists.")]
 ExcludeSeen = Annotated[
@@ -37,6 +48,9 @@ def evaluate_command(
     fill: Fill = True,
     out: Out = None,
     predictions: Predictions = None,
+    report: ReportDir = None,
+    judgments: Judgments = None,
+    name: DataName = None,
 ) -> None:
     """Measure retrievers on the held-out last items; the split is read from the bundle."""
     reporter = Reporter()
@@ -49,4 +63,10 @@ def evaluate_command(
         write_results(out, results(opened, test, evaluation, settings))
     if predictions is not None:
         write_predictions(predictions, opened, test, evaluation)
+    if report is not None:
+        graded, said = read_judgments(judgments, test.user_ids(), opened.ids) if judgments else (None, [])
+        title = name or bundle.resolve().name
+        told = report_on(opened, test, evaluation, ks, settings, reporter, data_set=title, judgments=graded, notes=said)
+        for path in write_report(told, report):
+            reporter.say(str(path))
     Console(width=None, soft_wrap=True).print(as_table(evaluation, len(test)))

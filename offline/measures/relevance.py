@@ -86,6 +86,16 @@ def judgment_rows(users: Ints, items: Ints, grades: Floats, *, n_users: int) -> 
     >>> judgment_rows(np.array([1, 1]), np.array([7, 7]), np.array([0.25, 0.75]), n_users=2).weights.tolist()
     [0.75]
     """
+    check_grades(grades)
+    return Ragged.from_pairs(users, items, grades, n_rows=n_users)
+
+
+def check_grades(grades: Floats) -> None:
+    """Refuse grades that are no shares.
+
+    Raises:
+        InputError: a grade is NaN or outside [0, 1]; its row in the table, from 1, is named.
+    """
     odd = np.flatnonzero(~((grades >= 0) & (grades <= 1)))
     if len(odd):
         raise InputError(
@@ -94,7 +104,6 @@ def judgment_rows(users: Ints, items: Ints, grades: Floats, *, n_users: int) -> 
             expected="a number from 0 to 1",
             remedy="Rescale the judge's scale to 0..1 and drop rows without a grade.",
         )
-    return Ragged.from_pairs(users, items, grades, n_rows=n_users)
 
 
 def co_purchase(items: Ints, targets: Ints, links: Ragged) -> Floats:

@@ -27,13 +27,12 @@ def data_figures(held: HeldOut, facts: ItemFacts, distances: Ints, *, seed: int)
     """
     graph = graph_statistics(facts.graph)
     by_hop = np.bincount(distances, minlength=4)
-    users = len(held.targets)
     cov = coverage(distances)
     return DataFigures(
-        users=users,
+        users=held.users,
         items=facts.n_items,
         interactions=held.interactions,
-        mean_length=held.interactions / users if users else None,
+        mean_length=held.interactions / held.users if held.users else None,
         test_users=int((held.targets != PAD).sum()),
         edges=graph.edges,
         mean_out_degree=graph.mean_out_degree,

@@ -54,6 +54,7 @@ class HeldOut:
         anchors: int32 [users], the last item before it, -1 = empty history.
         training_users: int [n], the user of each training interaction.
         training_items: int32 [n], its item.
+        users: users of the whole data set, those without a target included.
         interactions: interactions of the whole data set, held-out ones included.
     """
 
@@ -61,6 +62,7 @@ class HeldOut:
     anchors: Ints
     training_users: npt.NDArray[np.integer]
     training_items: Ints
+    users: int
     interactions: int
 
     def __post_init__(self) -> None:

@@ -28,14 +28,13 @@ def audit_page(report: AuditReport) -> Page:
 
 
 def _signals(report: AuditReport) -> Section:
-    rows = tuple(
-        (signal.name.capitalize(), (Cell(signal.strength), Cell(signal.sentence))) for signal in report.signals
-    )
+    rows = tuple((signal.name.capitalize(), (Cell(signal.strength),)) for signal in report.signals)
+    lead = "A signal is a shortcut when a retriever that uses it alone already finds many of the targets."
     return Section(
         "signals",
         "Shortcut signals",
-        ("A signal is a shortcut when a retriever that uses it alone already finds many of the targets.",),
-        tables=(Table("Signals", ("Signal", "Strength", "Why"), rows),),
+        (lead, *[signal.sentence for signal in report.signals]),
+        tables=(Table("Signals", ("Signal", "Strength"), rows),),
     )
 
 

@@ -30,8 +30,14 @@ def data_section(data: DataFigures) -> Section:
         ("Mean text cosine over edges", Cell(figure_text(data.smoothness_edges))),
         ("Mean text cosine over random pairs", Cell(figure_text(data.smoothness_random))),
         ("Distance in standard deviations", Cell(_two(data.smoothness_effect))),
-        ("Popularity score against training histories of the targets (Spearman)", _rho(data.popularity_score_spearman)),
-        ("Popularity score against how often an item is a target (Spearman)", _rho(data.popularity_demand_spearman)),
+        (
+            "Popularity score against training histories of the targets (Spearman)",
+            Cell(_rho(data.popularity_score_spearman), "1 if the score was counted from them"),
+        ),
+        (
+            "Popularity score against how often an item is a target (Spearman)",
+            Cell(_rho(data.popularity_demand_spearman)),
+        ),
         (
             "Targets in at least ten training histories",
             Cell(figure_text(data.targets_in_ten_histories, percent=True), "%"),
@@ -127,8 +133,8 @@ def _two(value: float | None) -> str:
     return "–" if value is None else signed(f"{value:.2f}")
 
 
-def _rho(value: float | None) -> Cell:
-    return Cell("–" if value is None else signed(f"{value:.3f}"))
+def _rho(value: float | None) -> str:
+    return "–" if value is None else signed(f"{value:.3f}")
 
 
 def _of(part: int, total: int) -> str:

@@ -1,0 +1,83 @@
+"""A report on what an evaluation asked."""
+
+from collections.abc import Sequence
+
+from models.bundle.reader import Bundle
+from models.registry import open_retriever
+from models.retrieval import Items
+from models.words import RetrieverName
+from offline.evaluate import Evaluation, Settings, TargetUsers, ask
+from offline.measures.arrays import Ragged
+from offline.measures.substitutes import POOL
+from offline.progress import Reporter
+from offline.report.assemble.evaluation import evaluation_report
+from offline.report.assemble.inputs import SHORT_K, MethodLists, Plan, default_pairs
+from offline.report.bundle_facts import held_out, item_facts, lacking, provenance, training_curves
+from offline.report.document.evaluation import EvaluationReport
+
+
+def report_on(
+    bundle: Bundle,
+    test: TargetUsers,
+    evaluation: Evaluation,
+    ks: Sequence[int],
+    settings: Settings,
+    reporter: Reporter,
+    *,
+    data_set: str,
+    judgments: Ragged | None = None,
+    notes: Sequence[str] = (),
+) -> EvaluationReport:
+    """Measure an evaluation's lists by every measure that the data allows.
+
+    All methods are compared with `gr` if it is among them, else with the first. `dr` is asked once more, for the long
+    list in which near misses show.
+
+    Args:
+        bundle: the one that was evaluated.
+        test: the users with a target.
+        evaluation: the lists.
+        ks: cut-offs of Recall and NDCG that it was asked for; value is measured at the greatest.
+        settings: how lists were asked.
+        reporter: told how far it is.
+        data_set: name for the report.
+        judgments: supplied grades, one row a test user.
+        notes: further sentences for the reader.
+
+    Raises:
+        InputError: the lists cannot be compared.
+    """
+    names = [name.value for name in evaluation.items]
+    plan = Plan(ks=sorted(set(ks)), value_k=max(ks), hop_k=max(SHORT_K, min(ks)), pairs=default_pairs(names))
+    methods = [
+        MethodLists(name.value, {**_long_list(bundle, name, test, settings, reporter), **lists}, seconds)
+        for (name, lists), seconds in zip(evaluation.items.items(), evaluation.seconds.values(), strict=True)
+    ]
+    facts = item_facts(bundle)
+    with reporter.job("measures"):
+        return evaluation_report(
+            methods,
+            held_out(test),
+            facts,
+            plan,
+            title=data_set,
+            provenance=provenance(bundle, data_set, plan),
+            judgments=judgments,
+            curves=training_curves(bundle),
+            notes=[*_how_asked(settings), *lacking(bundle, facts), *notes],
+        )
+
+
+def _long_list(
+    bundle: Bundle, name: RetrieverName, test: TargetUsers, settings: Settings, reporter: Reporter
+) -> dict[int, Items]:
+    if name is not RetrieverName.DR:
+        return {}
+    with reporter.job(f"{name} k={POOL}"):
+        return {POOL: ask(bundle, open_retriever(bundle, name), test, POOL, settings, reporter).items}
+
+
+def _how_asked(settings: Settings) -> list[str]:
+    seen = "left out" if settings.exclude_seen else "allowed"
+    short = "filled, as serving does" if settings.fill else "left short"
+    return [f"Seen items were {seen}, short lists {short}, TGH lists ordered by {settings.order}."]
