@@ -3,7 +3,8 @@
 The rules, the first that holds decides:
 
 1. `popular` finds at least 90 % of what the best list without training finds: start with `popular`.
-2. transitions are strong or moderate, and the last item is not weak: start with the better of `tgh-1` and `tgh-2`.
+2. transitions are strong or moderate, and the last item is not weak: start with the better of `tgh-1` and `tgh-2`,
+   of equals the simpler `tgh-1`.
 3. the last item is weak (full histories pay): train and start with `dr`.
 4. text is strong or moderate: start with `sem-nn`.
 5. nothing is strong: train and start with `dr`.
@@ -95,7 +96,7 @@ def _heuristic(evidence: Evidence, strength: Strength) -> tuple[RetrieverName, s
     why = f"transitions are {strength} and the last item tells most of what is needed"
     if one is None or two is None:
         return RetrieverName.TGH_2, f"Start with tgh-2: {why} (Cov@1 {percent(evidence.coverage[0])})."
-    ranked = sorted(((two, RetrieverName.TGH_2), (one, RetrieverName.TGH_1)), key=lambda pair: -pair[0])
+    ranked = sorted(((one, RetrieverName.TGH_1), (two, RetrieverName.TGH_2)), key=lambda pair: -pair[0])
     (best, name), (other, other_name) = ranked
     return name, (
         f"Start with {name}: {why}, and its Recall@{k} of {percent(best)} needs no training "

@@ -58,13 +58,13 @@ def evaluate_command(
     opened = Bundle.open(bundle)
     settings = Settings(order, exclude_seen, fill)
     test = read_target_users(opened, interactions, settings.part, reporter)
+    graded, said = read_judgments(judgments, test.user_ids(), opened.ids) if judgments else (None, [])
     evaluation = evaluate(opened, test, names, ks, settings, reporter)
     if out is not None:
         write_results(out, results(opened, test, evaluation, settings))
     if predictions is not None:
         write_predictions(predictions, opened, test, evaluation)
     if report is not None:
-        graded, said = read_judgments(judgments, test.user_ids(), opened.ids) if judgments else (None, [])
         title = name or bundle.resolve().name
         told = report_on(opened, test, evaluation, ks, settings, reporter, data_set=title, judgments=graded, notes=said)
         for path in write_report(told, report):

@@ -42,7 +42,7 @@ def held_out(seed: int = 1) -> HeldOut:
     targets, anchors = rng.integers(0, ITEMS, (2, USERS)).astype(np.int32)
     targets[0] = ITEMS - 1
     users, items = rng.integers(0, USERS, 900), rng.integers(0, ITEMS - 1, 900).astype(np.int32)
-    return HeldOut(targets, anchors, users, items, interactions=900 + 2 * USERS)
+    return HeldOut(targets, anchors, users, items, users=USERS, interactions=900 + 2 * USERS)
 
 
 def item_facts(seed: int = 1, *, links: bool = True) -> ItemFacts:

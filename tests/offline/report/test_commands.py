@@ -1,0 +1,179 @@
+"""`evaluate --report`, `audit` and `compare` on a small shop: what the reports hold, and what they say is missing."""
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from models.bundle.reader import Bundle
+from models.cli import main
+from models.words import Split
+from offline.build import Request, build
+from offline.config import BuildConfig
+from offline.dataset import Inputs
+from offline.progress import Reporter
+from offline.report.bundle_facts import co_purchase_links, item_facts
+from offline.report.document.parts import Rule
+from offline.report.files import read_report
+
+USERS, ITEMS = 24, 30
+
+
+class Shop(NamedTuple):
+    """A built bundle and its files."""
+
+    bundles: Path
+    interactions: Path
+
+
+class Outcome(NamedTuple):
+    """What a command did."""
+
+    code: int
+    out: str
+    err: str
+
+
+def item(place: int) -> str:
+    return f"i{place:02d}"
+
+
+def write_files(folder: Path) -> Inputs:
+    """Everybody walks the shelves in order from another start; neighbours on the shelf are bought together."""
+    rows = [(f"u{user:02d}", item((user * 3 + step) % ITEMS), 100 + step) for user in range(USERS) for step in range(7)]
+    lines = ["user_id,item_id,timestamp", *[",".join(map(str, row)) for row in rows]]
+    (folder / "interactions.csv").write_text("\n".join(lines) + "\n")
+    catalogue = [
+        {
+            "item_id": item(place),
+            "title": f"Thing {place}",
+            "brand": f"Maker {place % 4}",
+            "categories": [["Shop", f"Shelf {place // 6}"]],
+            "also_bought": [item((place + 1) % ITEMS), "gone"],
+            "also_viewed": [item((place + 9) % ITEMS)],
+            "bought_together": [item((place + 2) % ITEMS)],
+        }
+        for place in range(ITEMS)
+    ]
+    (folder / "items.jsonl").write_text("".join(json.dumps(entry) + "\n" for entry in catalogue))
+    return Inputs((folder / "interactions.csv",), folder / "items.jsonl")
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Shop:
+    folder = tmp_path_factory.mktemp("shop")
+    inputs = write_files(folder)
+    angle = 2 * np.pi * np.arange(ITEMS) / ITEMS
+    vectors = np.stack([np.cos(angle), np.sin(angle)], axis=1).astype(np.float32)
+    table = pa.table({"item_id": [item(place) for place in range(ITEMS)], "embedding": list(vectors)})
+    pq.write_table(table, folder / "vectors.parquet")
+    config = BuildConfig(split=Split.LEAVE_LAST_OUT)
+    build(Request(folder / "bundles", config, inputs, folder / "vectors.parquet"), Reporter(quiet=True))
+    return Shop(folder / "bundles", folder / "interactions.csv")
+
+
+@pytest.fixture
+def shell(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Outcome]:
+    def run(*args: object) -> Outcome:
+        monkeypatch.setattr(sys, "argv", ["shortlist", *map(str, args)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return Outcome(ended.value.code or 0, *capsys.readouterr())
+
+    return run
+
+
+def evaluate(shell: Callable[..., Outcome], shop: Shop, folder: Path, *more: object) -> Outcome:
+    where = ("--bundle", shop.bundles, "--interactions", shop.interactions, "--k", "1,10,20", "--report", folder)
+    return shell("evaluate", *where, "--retrievers", "tgh-1,sem-nn,popular", "--name", "Shelves", *more)
+
+
+def test_links_are_what_was_bought_not_what_was_viewed_and_not_what_is_gone(shop):
+    links = co_purchase_links(Bundle.open(shop.bundles))
+    mine = [links.indices[links.indptr[row] : links.indptr[row + 1]].tolist() for row in range(ITEMS)]
+    assert mine == [sorted([(place + 1) % ITEMS, (place + 2) % ITEMS]) for place in range(ITEMS)]
+
+
+def test_value_weights_are_rescaled_as_serving_rescales_them(shop):
+    facts = item_facts(Bundle.open(shop.bundles))
+    assert facts.weights.tolist() == pytest.approx([1 / 3, 0, 2 / 3])
+    assert facts.components.shape == (3, ITEMS)
+
+
+def test_evaluate_reports_every_measure_the_shop_allows(shell, shop, tmp_path):
+    outcome = evaluate(shell, shop, tmp_path / "report")
+    assert outcome.code == 0, outcome.err
+    told = read_report(tmp_path / "report")
+    assert told.title == told.provenance.data_set == "Shelves"
+    assert told.provenance.command.startswith("shortlist evaluate --bundle")
+    assert told.data.test_users == USERS
+    assert [m.name for m in told.methods] == ["tgh-1", "sem-nn", "popular"]
+    assert {row.rule for row in told.methods[0].credits} == {Rule.CATEGORY, Rule.CO_PURCHASE, Rule.RANDOM_CONTROL}
+    assert told.value.k == 20
+    assert len(told.comparisons[0].simplex) == 231
+    assert any("does without rating" in note for note in told.notes)
+
+
+def test_the_table_and_the_report_agree(shell, shop, tmp_path):
+    evaluate(shell, shop, tmp_path / "report", "--out", tmp_path / "results.json")
+    table = json.loads((tmp_path / "results.json").read_text())["retrievers"]
+    for method in read_report(tmp_path / "report").methods:
+        for cut in method.cut_offs:
+            assert cut.recall.value == pytest.approx(table[method.name][f"recall@{cut.k}"])
+            assert cut.ndcg.value == pytest.approx(table[method.name][f"ndcg@{cut.k}"])
+
+
+def test_supplied_judgments_earn_credit_and_unknown_ones_are_counted(shell, shop, tmp_path):
+    rows = [f"u{user:02d},{item((user * 3 + 6) % ITEMS)},0.5" for user in range(USERS)]
+    (tmp_path / "judged.csv").write_text("\n".join(["user_id,item_id,grade", *rows, "nobody,i00,1", "u01,gone,1"]))
+    evaluate(shell, shop, tmp_path / "report", "--judgments", tmp_path / "judged.csv")
+    told = read_report(tmp_path / "report")
+    assert f"{USERS} graded judgments count; 2 name a user or an item that is not here." in told.notes
+    for method in told.methods:
+        recalls = {cut.k: cut.recall.value for cut in method.cut_offs}
+        graded = {row.k: row.credit.value for row in method.credits if row.rule is Rule.GRADED}
+        assert graded == pytest.approx({k: 0.5 * share for k, share in recalls.items()})
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("user_id,item_id,grade\nu01,i01,0.5\nu02,i02,3\n", "row 2, field grade: found 3.0"),
+        ("user,item_id,grade\nu01,i01,0.5\n", "the columns user_id, item_id and grade"),
+        ("user_id,item_id,grade\nu01,i01,good\n", "write grades as numbers from 0 to 1"),
+    ],
+)
+def test_judgments_that_cannot_be_right_are_refused_in_words(shell, shop, tmp_path, text, said):
+    (tmp_path / "judged.csv").write_text(text)
+    outcome = evaluate(shell, shop, tmp_path / "report", "--judgments", tmp_path / "judged.csv")
+    assert outcome.code == 3
+    assert said in outcome.err
+    assert not (tmp_path / "report").exists()
+
+
+def test_the_audit_prints_its_verdict_and_writes_its_report(shell, shop, tmp_path):
+    outcome = shell("audit", "--bundle", shop.bundles, "--interactions", shop.interactions, "--out", tmp_path / "audit")
+    assert outcome.code == 0, outcome.err
+    told = read_report(tmp_path / "audit")
+    assert told.start_with == "tgh-1"
+    assert outcome.out.splitlines()[:4] == [signal.sentence for signal in told.signals]
+    assert {r.name for r in told.retrievers} == {"tgh-1", "tgh-2", "sem-nn", "popular"}
+    assert told.data.coverage[0] == 1.0
+    assert told.dependence is None
+    assert any("History dependence needs a trained encoder" in note for note in told.notes)
+
+
+def test_two_reports_compare_from_the_command_line(shell, shop, tmp_path):
+    evaluate(shell, shop, tmp_path / "left")
+    evaluate(shell, shop, tmp_path / "right", "--include-seen")
+    outcome = shell("compare", tmp_path / "left", tmp_path / "right", "--out", tmp_path / "both")
+    assert outcome.code == 0, outcome.err
+    text = (tmp_path / "both" / "report.html").read_text()
+    assert "--include-seen" in text
+    assert (tmp_path / "both" / "report.csv").read_text().startswith("section,method,against,k,detail,measure,left,")
