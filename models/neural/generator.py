@@ -52,8 +52,8 @@ class Generator:
             mine = {key.removeprefix(prefix): value for key, value in tensors.items() if key.startswith(prefix)}
             module.load_state_dict(mine)
             module.eval().to(device)
-        self._steps = NetworkSteps(encoder, decoder, _inputs(bundle).to(device), history)
-        self.trie = _trie(bundle, config)
+        self.steps = NetworkSteps(encoder, decoder, _inputs(bundle).to(device), history)
+        self.config, self.trie = config, _trie(bundle, config)
         self._ranks = np.empty(self.trie.n_items, np.int32)
         self._ranks[self.trie.items] = np.arange(self.trie.n_items, dtype=np.int32)
         self._all = RankBitmap.of(np.ones(self.trie.n_items, np.bool_))
@@ -61,9 +61,10 @@ class Generator:
 
     def generate(self, queries: Sequence[Query]) -> list[BeamResult]:
         """One result a query; every history holds at least one item."""
-        return search(self._steps, self.trie, [self._request(query) for query in queries])
+        return search(self.steps, self.trie, [self.request(query) for query in queries])
 
-    def _request(self, query: Query) -> BeamRequest:
+    def request(self, query: Query) -> BeamRequest:
+        """A query as the search takes it: the beam is at least 50 and k."""
         beam = max(query.beam or LEAST_BEAM, query.k)
         return BeamRequest(query.history, query.k, beam, self._allowed(query.eligible))
 

@@ -1,0 +1,76 @@
+"""`shortlist bench`: how long a request takes, part by part."""
+
+from functools import partial
+from typing import Annotated
+
+import typer
+
+from models.bundle.reader import Bundle
+from models.registry import open_retriever
+from models.retrieval import Candidates, Query, Retriever
+from models.words import RetrieverName
+from offline.bench.constraint import Shape
+from offline.bench.queries import queries
+from offline.bench.timing import timed
+from offline.commands import options
+
+app = typer.Typer(add_completion=False, no_args_is_help=True, help="Time what answers a request.")
+
+Rounds = Annotated[int, typer.Option("--rounds", min=1, help="Calls that are timed.")]
+Threads = Annotated[int, typer.Option("--threads", min=1, help="Threads of torch.")]
+
+
+@app.command()
+def constraint(
+    items: Annotated[int, typer.Option("--items", min=1)] = Shape().items,
+    codebook: Annotated[int, typer.Option("--codebook", min=2)] = Shape().codebook,
+    beam: Annotated[int, typer.Option("--beam", min=1)] = Shape().beam,
+    rounds: Rounds = 200,
+) -> None:
+    """The constraint of beam search alone, on a random trie of four levels; one thread."""
+    from offline.bench.constraint import bench
+
+    shape = Shape(items=items, codebook=codebook, beam=beam)
+    typer.echo(f"constraint, {items:,} items: {bench(shape, rounds, typer.echo)}")
+
+
+@app.command()
+def gr(
+    bundle: options.BundleDir,
+    threads: Threads = 2,
+    k: Annotated[int, typer.Option("--k", min=1)] = 50,
+    rounds: Rounds = 100,
+    transformers_rounds: Annotated[int, typer.Option("--transformers-rounds", min=0, help="0 = leave out.")] = 5,
+) -> None:
+    """One generated list, the constraint's share, and `transformers` on the same shapes."""
+    import torch
+
+    from models.neural.generator import Generator
+    from offline.bench import decode
+
+    torch.set_num_threads(threads)
+    opened = Bundle.open(bundle)
+    generator = Generator(opened, torch.device("cpu"))
+    asked = queries(opened, count=32, history=10, k=k)
+    mine = decode.ours(generator, asked, rounds)
+    typer.echo(f"gr, {opened.n_items:,} items, k {k}: {mine}")
+    typer.echo(f"constraint: {decode.constraint_share(generator, asked, rounds):.2%} of it")
+    if transformers_rounds:
+        theirs = decode.transformers_generate(generator, asked, max(50, k), transformers_rounds)
+        ratio = theirs.median_ms / mine.median_ms
+        typer.echo(f"transformers generate, same shapes: {theirs}; {ratio:.1f} times as long")
+
+
+@app.command()
+def dr(bundle: options.BundleDir, rounds: Rounds = 500) -> None:
+    """Query encoding, search and re-ranking of `dr-prior`, one thread."""
+    opened = Bundle.open(bundle)
+    asked = queries(opened, count=64, history=10, k=50)
+    for name in (RetrieverName.DR, RetrieverName.DR_PRIOR, RetrieverName.FUSED):
+        retriever = open_retriever(opened, name)
+        timing = timed(partial(_ask, retriever, asked), rounds=rounds)
+        typer.echo(f"{name}, {opened.n_items:,} items: {timing}")
+
+
+def _ask(retriever: Retriever, asked: list[Query], number: int) -> Candidates:
+    return retriever.retrieve(asked[number % len(asked)])
