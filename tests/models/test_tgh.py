@@ -117,6 +117,21 @@ def test_items_that_may_not_be_returned_leave_before_budgets_count(plain_bundle:
     assert letters(plain_bundle, found) == "def"
 
 
+def test_a_ring_whose_stored_head_may_not_be_returned_gives_its_next_items(tmp_path: Path) -> None:
+    """Ring 2 of a is {g, h, i}, of which two are stored; it must not be made up from ring 1, which kept f aside."""
+    shop = Shop(
+        tuple("abcdefghi"),
+        shops.at_angles(*range(9)),
+        (*((0, item, 1) for item in range(1, 6)), *((1, item, 1) for item in range(6, 9))),
+        np.arange(1, 10, dtype=np.int64),
+        np.zeros(9, np.int32),
+        RingConfig(depth=(8, 2, 2)),
+    )
+    bundle = shops.build(tmp_path, shop)
+    query = Query(bundle.ids.indices(["a"]), 5, eligible(9, None, bundle.ids.indices(list("agh"))), Order.RING)
+    assert letters(bundle, open_retriever(bundle, RetrieverName.TGH_1).retrieve(query)) == "bcdei"
+
+
 def test_an_item_that_followed_itself_is_in_its_own_first_ring(one_item_bundle: Bundle) -> None:
     query = Query(np.zeros(1, np.int32), 3, eligible(1, None, np.empty(0, np.int32)))
     found = open_retriever(one_item_bundle, RetrieverName.TGH_1).retrieve(query)
