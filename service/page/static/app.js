@@ -59,9 +59,12 @@ async function readiness() {
   return facts.retrievers;
 }
 
+/** The variants that may be forced; who holds the admin key sees them at its own door too. */
 async function variants() {
-  const answer = await api.get("experiments").catch(() => ({ experiments: [] }));
-  const found = (answer.experiments ?? []).flatMap(({ name, variants: all = [] }) =>
+  const none = { experiments: [] };
+  const asAdmin = () => (stored("key") ? api.get("admin/experiments").catch(() => none) : none);
+  const { experiments } = await api.get("experiments").catch(asAdmin);
+  const found = experiments.filter(({ running }) => running !== false).flatMap(({ name, variants: all }) =>
     all.map((one) => ({ value: one.name, text: `${one.name}${one.retriever ? ` (${retrieverName(one.retriever)})` : ""}, ${name}` })));
   choices.offerVariants(found);
 }
@@ -88,11 +91,11 @@ async function start() {
 /** Says what went wrong and what can be done about it. */
 function trouble(error, what) {
   if (error.name === "AbortError") return;
-  if (error.status === 401 || error.status === 403) return askForKey();
+  if (error.status === 401 || error.status === 403) return askForKey(error.message);
   notice(h("p", {}, `${what}: ${error.message}.`.replace("..", ".")), h("button", { type: "button", onclick: start }, "Try again"));
 }
 
-function askForKey() {
+function askForKey(why) {
   const field = h("input", { id: "key", type: "password", autocomplete: "off", required: true });
   const use = (event) => {
     event.preventDefault();
@@ -104,7 +107,7 @@ function askForKey() {
     client = connect(field.value);
     start();
   };
-  notice(h("form", { class: "key", onsubmit: use }, h("label", { for: "key" }, "This service asks for an API key"), field, h("button", {}, "Use it")));
+  notice(h("form", { class: "key", onsubmit: use }, h("p", {}, why), h("label", { for: "key" }, "API key"), field, h("button", {}, "Use it")));
 }
 
 function notice(...parts) {

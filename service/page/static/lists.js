@@ -92,7 +92,7 @@ function drawFacts({ notes }, answer, { roundTripMs, timing }, leftOut) {
   const { experiment, unknown_items: unknown = [], exact } = answer;
   const isAuto = notes.closest("[data-retriever]").dataset.retriever === "auto";
   replace(notes,
-    isAuto && h("p", { class: "assigned" }, experiment ? `Experiment ${experiment.name}, variant ${experiment.variant}: ${retrieverName(assigned)}` : `No experiment is running: ${retrieverName(assigned)} by default`),
+    isAuto && h("p", { class: "assigned" }, experiment ? `Experiment ${experiment.name}, variant ${experiment.variant}: ${retrieverName(assigned)}` : `No experiment takes this shopper: ${retrieverName(assigned)} by default`),
     (reason || served !== assigned) && h("p", { class: "fallback" }, fallbackText(assigned, served, reason)),
     h("p", { class: "timing", title: timing || undefined }, `${msText(answer.took_ms)} in the service · ${msText(roundTripMs)} in all`),
     timing && h("p", { class: "timing stages" }, stagesText(timing)),

@@ -10,11 +10,21 @@ const NOTES = {
 };
 
 export function createSession({ client, products, onInspect, onChange, onTrouble }) {
-  const state = { shopper: remembered() ?? fresh(), history: [], hidden: new Set(), place: "store" };
+  const state = { shopper: recall("shopper", null) ?? fresh(), history: [], hidden: new Set(), place: "store" };
 
   async function away(error) {
     if (!STORE_IS_AWAY.has(error.status)) throw error;
     state.place = "page";
+  }
+
+  /** Whoever may send events may not always read histories: the page then shows what it saw itself. */
+  async function stored() {
+    try {
+      return idsOf(await client.history(state.shopper));
+    } catch (error) {
+      if (error.status !== 403) await away(error);
+      return recall("history", {})[state.shopper] ?? [];
+    }
   }
 
   async function draw() {
@@ -41,39 +51,41 @@ export function createSession({ client, products, onInspect, onChange, onTrouble
 
   async function view(id, requestId) {
     state.history.push(id);
+    keep("history", { [state.shopper]: state.history });
     const event = { user_id: state.shopper, item_id: id, event: "view", ...(requestId ? { request_id: requestId } : {}) };
     if (state.place === "store") await client.sendEvents(event).catch(away);
     await draw();
   }
 
   async function restore() {
-    if (state.place === "store") {
-      try {
-        state.history = idsOf(await client.history(state.shopper));
-      } catch (error) {
-        await away(error);
-      }
-    }
+    state.history = await stored();
     await draw();
   }
 
   async function clear() {
-    if (state.place === "store") await client.forget(state.shopper).catch(away);
+    try {
+      if (state.place === "store") await client.forget(state.shopper);
+    } catch (error) {
+      if (error.status === 403) return renew("This page may not erase a history, so here is a new shopper");
+      await away(error);
+    }
     state.history = [];
+    keep("history", {});
     byId("session-title").focus();
     await draw();
-    onChange(`History of ${state.shopper} cleared`);
+    return onChange(`History of ${state.shopper} cleared`);
   }
 
-  async function renew() {
+  async function renew(said) {
     Object.assign(state, { shopper: fresh(), history: [], place: "store" });
     state.hidden.clear();
+    byId("session-title").focus();
     await restore();
-    onChange("A new shopper with no history");
+    return onChange(said);
   }
 
   byId("start-over").addEventListener("click", () => clear().catch((error) => onTrouble(error, "The history could not be cleared")));
-  byId("new-shopper").addEventListener("click", () => renew().catch((error) => onTrouble(error, "The history could not be read")));
+  byId("new-shopper").addEventListener("click", () => renew("A new shopper with no history").catch((error) => onTrouble(error, "The history could not be read")));
   return {
     state, view, restore,
     hide(id) { state.hidden.add(id); onChange(`${count(state.hidden.size, "product")} left out by hand`); return draw(); },
@@ -88,20 +100,25 @@ function idsOf(answer) {
   return list.map((entry) => (typeof entry === "string" ? entry : entry.item_id));
 }
 
-function remembered() {
+function recall(name, otherwise) {
   try {
-    return sessionStorage.getItem("shopper");
+    return JSON.parse(sessionStorage.getItem(name)) ?? otherwise;
   } catch {
-    return null;
+    return otherwise;
+  }
+}
+
+/** Private windows may refuse: what is kept then lasts as long as the page. */
+function keep(name, value) {
+  try {
+    sessionStorage.setItem(name, JSON.stringify(value));
+  } catch {
+    return;
   }
 }
 
 function fresh() {
   const name = `visitor-${Array.from(crypto.getRandomValues(new Uint8Array(4)), (byte) => byte.toString(36)).join("")}`;
-  try {
-    sessionStorage.setItem("shopper", name);
-  } catch {
-    // Private windows may refuse: the shopper then lasts as long as the page.
-  }
+  keep("shopper", name);
   return name;
 }

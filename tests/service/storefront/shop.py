@@ -17,7 +17,7 @@ SHORTLIST = Path(sys.executable).with_name("shortlist")
 ODD_ID = "a/b%c <b>"
 SCRIPT = '<img src="x" onerror="document.title=1"><script>document.title=2</script>'
 SHOPPERS, VIEWS = 60, 8
-START_S = 60.0
+START_S = 120.0
 
 
 def catalogue() -> list[dict[str, object]]:
@@ -65,6 +65,7 @@ def serving_shop(bundles: Path, log: Path, **settings: str) -> Iterator[str]:
     """`shortlist serve` on a free port until it is ready; settings as SHORTLIST_* without the prefix."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
+    settings = {"data_dir": str(log.parent / "data"), "gr_workers": "0"} | settings
     environment = os.environ | {f"SHORTLIST_{name.upper()}": value for name, value in settings.items()}
     command = [SHORTLIST, "serve", "--bundles", bundles, "--port", str(port)]
     with log.open("w") as output:
@@ -83,7 +84,7 @@ def wait_until(url: str, path: str, *, alive: Callable[[], bool] = lambda: True)
     deadline = time.monotonic() + START_S
     with httpx.Client(base_url=url) as client:
         while time.monotonic() < deadline and alive():
-            with suppress(httpx.ConnectError):
+            with suppress(httpx.TransportError):
                 if client.get(path).status_code == 200:
                     return
             time.sleep(0.05)

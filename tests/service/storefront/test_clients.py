@@ -18,8 +18,9 @@ from tests.service.storefront.faulty import Faulty, closed_port, reading_late, s
 
 SNIPPET = Path(package.__file__).parent.parent / "page" / "static" / "shortlist-client.js"
 DRIVER = Path(__file__).with_name("call_client.mjs")
-BUDGET_S = 0.3
-SLACK_S = 2.0
+AMPLE_S, SHORT_S = 20.0, 0.3
+"""Time for a call that should get its answer, and for one that should not."""
+SLACK_S = 5.0
 """A busy machine may be this late; what these tests guard against is later by far."""
 
 
@@ -65,10 +66,11 @@ class Job:
     fallback: tuple[str, ...] = ()
     key: str | None = None
     retries: int = 1
+    budget_s: float = AMPLE_S
 
     @property
     def policy(self) -> Policy:
-        return Policy(timeout_s=BUDGET_S, retries=self.retries, backoff_s=0.01)
+        return Policy(timeout_s=self.budget_s, retries=self.retries, backoff_s=0.01)
 
 
 def blocking(job: Job) -> Heard:
@@ -90,7 +92,7 @@ def in_loop(job: Job) -> Heard:
 
 
 def javascript(job: Job) -> Heard:
-    options = {"baseUrl": job.url, "fallback": job.fallback, "retries": job.retries, "timeoutMs": BUDGET_S * 1000}
+    options = {"baseUrl": job.url, "fallback": job.fallback, "retries": job.retries, "timeoutMs": job.budget_s * 1000}
     options |= {} if job.key is None else {"apiKey": job.key}
     method = {"send_events": "sendEvents"}.get(job.method, job.method)
     text = json.dumps({"options": options, "method": method, "args": [job.args]})
@@ -113,7 +115,7 @@ CLIENTS = [blocking, in_loop, pytest.param(javascript, marks=needs_node)]
 @pytest.fixture(params=CLIENTS, ids=lambda client: client.__name__)
 def ask(request: pytest.FixtureRequest, faulty: Faulty) -> Ask:
     def call(url: str, *, method: str = "recommend", **rest: Any) -> Heard:
-        kept = {name: rest.pop(name) for name in ("fallback", "key", "retries") if name in rest}
+        kept = {name: rest.pop(name) for name in ("fallback", "key", "retries", "budget_s") if name in rest}
         found: Heard = request.param(Job(url, method, rest, **kept))
         return found
 
@@ -145,26 +147,26 @@ def test_the_request_carries_every_field_and_the_key(ask: Ask, base: str, faulty
 
 
 def test_a_silent_service_costs_the_budget_and_no_more(ask: Ask, base: str) -> None:
-    found = ask(f"{base}/silent", fallback=("b", "c"))
+    found = ask(f"{base}/silent", fallback=("b", "c"), budget_s=SHORT_S)
     assert (found.ids, found.degraded) == (["b", "c"], ("timeout", 0))
-    assert BUDGET_S * 0.9 < found.took_s < BUDGET_S + SLACK_S
+    assert SHORT_S * 0.9 < found.took_s < SHORT_S + SLACK_S
 
 
 def test_a_body_that_never_ends_costs_the_budget_and_no_more(ask: Ask, base: str) -> None:
-    found = ask(f"{base}/trickle", fallback=("b",))
+    found = ask(f"{base}/trickle", fallback=("b",), budget_s=SHORT_S)
     assert (found.ids, found.degraded) == (["b"], ("timeout", 0))
-    assert found.took_s < BUDGET_S + SLACK_S
+    assert found.took_s < SHORT_S + SLACK_S
 
 
 def test_without_a_fallback_list_a_timeout_is_an_error(ask: Ask, base: str) -> None:
-    found = ask(f"{base}/silent")
+    found = ask(f"{base}/silent", budget_s=SHORT_S)
     assert (found.reason, found.status) == ("timeout", 0)
 
 
 def test_nobody_listening_is_told_apart_from_a_timeout(ask: Ask) -> None:
     found = ask(closed_port(), fallback=("b",))
     assert (found.ids, found.degraded) == (["b"], ("no answer", 0))
-    assert found.took_s < BUDGET_S + SLACK_S
+    assert found.took_s < SHORT_S + SLACK_S
 
 
 def test_a_busy_service_is_asked_again(ask: Ask, base: str, faulty: Faulty) -> None:
@@ -180,7 +182,7 @@ def test_no_retry_when_none_is_allowed(ask: Ask, base: str, faulty: Faulty) -> N
 def test_a_wait_longer_than_the_budget_is_not_begun(ask: Ask, base: str, faulty: Faulty) -> None:
     found = ask(f"{base}/away", fallback=("b",), retries=5)
     assert (found.degraded, faulty.asked["away"]) == (("status 503", 503), 1)
-    assert found.took_s < BUDGET_S + SLACK_S
+    assert found.took_s < SHORT_S + SLACK_S
 
 
 def test_what_the_caller_got_wrong_is_an_error_in_spite_of_a_fallback(ask: Ask, base: str, faulty: Faulty) -> None:

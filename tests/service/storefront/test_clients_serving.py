@@ -57,20 +57,27 @@ def test_a_wrong_field_is_named(url: str) -> None:
     assert [error["pointer"] for error in caught.value.problem["errors"]] == ["#/k"]
 
 
-def test_an_event_is_in_the_history_and_gone_when_forgotten(url: str) -> None:
-    with ShortlistClient(url, policy=PATIENT) as shortlist:
-        try:
-            shortlist.send_events(Event("client/1", "P07"), Event("client/1", ODD_ID, event="cart"))
-        except ServiceError as error:
-            if error.status not in (404, 503):
-                raise
-            pytest.skip(f"this service keeps no history: {error}")
-        assert [(seen.item_id, seen.event) for seen in shortlist.history("client/1")] == [
-            ("P07", "view"),
-            (ODD_ID, "cart"),
-        ]
+def test_an_event_is_in_the_history_and_gone_when_forgotten(live_url: str) -> None:
+    view, cart = Event("client/1", "P07"), Event("client/1", ODD_ID, event="cart")
+    with ShortlistClient(live_url, policy=PATIENT) as shortlist:
+        shortlist.send_events(view, cart)
+        shortlist.send_events(view)
+        seen = [(entry.item_id, entry.event) for entry in shortlist.history("client/1")]
         shortlist.forget("client/1")
-        assert shortlist.history("client/1") == []
+        assert (seen, shortlist.history("client/1")) == ([("P07", "view"), (ODD_ID, "cart")], [])
+
+
+def test_an_item_out_of_stock_leaves_the_lists_until_it_is_back(live_url: str) -> None:
+    with ShortlistClient(live_url, policy=PATIENT) as shortlist:
+
+        def listed() -> bool:
+            return "P20" in shortlist.recommend(retriever="popular", k=100).item_ids
+
+        assert listed()
+        shortlist.set_available("P20", "out of stock")
+        assert not listed()
+        shortlist.set_available("P20", "in stock")
+        assert listed()
 
 
 Call = Callable[..., dict[str, Any]]

@@ -16,6 +16,9 @@ FLAGS = [
 ]
 
 
+expect.set_options(timeout=20_000)
+
+
 class Visit:
     """One visitor's page, and what it asked for and complained about."""
 
