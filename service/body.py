@@ -1,10 +1,10 @@
 """Reading and checking request bodies: media type, size, JSON, model; each failure is a problem of its own status."""
 
 import asyncio
+import json
 from http import HTTPStatus
 from typing import TypeVar
 
-import orjson
 from pydantic import BaseModel, ValidationError
 from starlette.types import Receive, Scope
 
@@ -80,10 +80,13 @@ async def read_body(receive: Receive, *, limit: int, timeout_s: float) -> bytes:
         ProblemError: 413 beyond `limit` bytes, 408 when a body that began does not end within `timeout_s`.
         ClientGoneError: the client left.
     """
-    body, more = await _chunk(receive)
+    message = await receive()
+    if message["type"] == "http.disconnect":
+        raise ClientGoneError
+    body: bytes = message.get("body", b"")
     if len(body) > limit:
         raise too_large(limit)
-    if not more:
+    if not message.get("more_body", False):
         return body
     try:
         async with asyncio.timeout(timeout_s):
@@ -119,12 +122,13 @@ def parse(model: type[Model], body: bytes) -> Model:
         raise problem from None
 
 
+def _refuse_constant(name: str) -> None:
+    raise not_json(f"The body is not JSON. {name} is no JSON number")
+
+
 def _require_json(body: bytes) -> None:
     """Pydantic lets NaN and Infinity through as numbers; they are not JSON, and the answer should say so."""
-    try:
-        orjson.loads(body)
-    except orjson.JSONDecodeError as error:
-        raise not_json(f"The body is not JSON. {error}") from None
+    json.loads(body, parse_constant=_refuse_constant)
 
 
 async def read_model(model: type[Model], scope: Scope, receive: Receive, *, limit: int, timeout_s: float) -> Model:

@@ -1,6 +1,7 @@
 """Degrading: who answers instead of whom, within one deadline."""
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -89,13 +90,13 @@ class SearchPool:
         if self._admitted >= self._limit:
             raise StageError(FallbackReason.FULL)
         self._admitted += 1
-        work = asyncio.get_running_loop().run_in_executor(self._executor, engine.retrievers[name].retrieve, query)
-        work.add_done_callback(self._release)
+        work = self._executor.submit(engine.retrievers[name].retrieve, query)
+        loop = asyncio.get_running_loop()
+        work.add_done_callback(lambda _: self._release_from_thread(loop))
         try:
             async with asyncio.timeout(deadline - time.monotonic()):
-                return await asyncio.shield(work)
+                return await asyncio.wrap_future(work)
         except TimeoutError:
-            work.cancel()
             raise StageError(FallbackReason.DEADLINE) from None
 
     @property
@@ -103,10 +104,12 @@ class SearchPool:
         """Searches that run or wait now."""
         return self._admitted
 
-    def _release(self, work: "asyncio.Future[Candidates]") -> None:
+    def _release_from_thread(self, loop: asyncio.AbstractEventLoop) -> None:
+        with contextlib.suppress(RuntimeError):  # a search that outlives the loop has nobody to tell
+            loop.call_soon_threadsafe(self._release)
+
+    def _release(self) -> None:
         self._admitted -= 1
-        if not work.cancelled():
-            work.exception()
 
     def shutdown(self) -> None:
         """Let running searches end, start no further ones."""

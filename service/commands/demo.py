@@ -24,7 +24,7 @@ HOST = "127.0.0.1"
 USUAL_PORT = 8000
 START_TIMEOUT_S = 60.0
 POLL_S = 0.1
-SHORTLIST = (sys.executable, "-c", "from models.cli import main; main()")
+SHORTLIST = (sys.executable, "-P", "-c", "from models.cli import main; main()")
 """The command line of this very installation, for child processes: rooms do not import each other."""
 
 Folder = Annotated[Path, typer.Option("--dir", help="Folder for data and bundle; a second run finds them there.")]
