@@ -136,7 +136,7 @@ def _run_and_publish(context: Context, jobs: Sequence[Job], costs: dict[str, dic
     finally:
         context.close()
     version = context.writer.publish()
-    total.peak_mib = max(cost["peak_mib"] for cost in costs.values())
+    total.peak_mib = max(costs[job.name]["peak_mib"] for job in jobs)
     context.reporter.done("all jobs", total)
     context.reporter.say(f"published {version}")
     return version

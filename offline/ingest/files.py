@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.csv
+import pyarrow.parquet
 
 from models.errors import InputError
 from offline.ingest.columns import ROW
@@ -223,14 +224,15 @@ def _check_json_ids(engine: Engine, path: Path, name: str) -> None:
 
 
 def _load_parquet(engine: Engine, table: str, path: Path, fields: Fields) -> None:
-    source = f"read_parquet({literal(str(path))}, file_row_number = true, binary_as_string = true)"
-    types = engine.columns(f"SELECT * FROM {source}")
-    _check_columns(path, list(types), fields)
-    columns = [f"{_parquet_text(path, field, name, types)} AS {field}" for field, name in fields.names.items()]
-    engine.run(
-        f"CREATE OR REPLACE TABLE {table} AS "
-        f"SELECT file_row_number + 1 AS {ROW}, {', '.join(columns)} FROM {source} ORDER BY {ROW}"
-    )
+    with pyarrow.parquet.ParquetFile(path) as file:
+        _check_columns(path, file.schema_arrow.names, fields)
+        wanted = [name for name in fields.names.values() if name in file.schema_arrow.names]
+        schema = pa.schema([file.schema_arrow.field(name) for name in wanted])
+        engine.register("described", schema.empty_table())
+        types = engine.columns("SELECT * FROM described")
+        columns = [f"{_parquet_text(path, field, name, types)} AS {field}" for field, name in fields.names.items()]
+        batches = (batch.select(wanted) for batch in file.iter_batches(columns=wanted))
+        _number_rows(engine, table, pa.RecordBatchReader.from_batches(schema, batches), columns)
 
 
 def _parquet_text(path: Path, field: str, name: str, types: Mapping[str, str]) -> str:

@@ -145,3 +145,11 @@ def test_gzip_of_several_members_is_read_whole(tmp_path: Path, read: Reader) -> 
     (tmp_path / "i.csv.gz").write_bytes(first + second)
 
     assert len(read(tmp_path / "i.csv.gz")[0]) == 2
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_file_names_are_taken_as_they_are(tmp_path: Path, read: Reader, form: str) -> None:
+    rows = [{"user_id": "u", "item_id": "a", "timestamp": "5"}]
+    write(tmp_path / f"other.{form}", rows * 3, NAMES)
+
+    assert len(read(write(tmp_path / f"[o]*'r?.{form}", rows, NAMES))[0]) == 1
