@@ -10,9 +10,12 @@ from models.bundle import versions
 from models.bundle.manifest import Manifest
 from models.bundle.reader import Bundle
 from models.errors import BundleError
-from offline.commands import options
+from offline.commands import bundles_remote, options
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help="Versions of a bundle.")
+app.command("push")(bundles_remote.push_command)
+app.command("pull")(bundles_remote.pull_command)
+app.add_typer(bundles_remote.remote_app, name="remote")
 
 Version = Annotated[str, typer.Argument(metavar="VERSION")]
 MaybeVersion = Annotated[str | None, typer.Argument(metavar="[VERSION]", help="[default: the current one]")]
