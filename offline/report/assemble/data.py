@@ -7,6 +7,7 @@ from offline.measures.cold import cold_targets
 from offline.measures.graph_statistics import feature_smoothness, graph_statistics
 from offline.measures.hops import coverage, hop_distances
 from offline.measures.popularity import histories_holding, popularity_diagnosis
+from offline.measures.relevance import leaf_counts
 from offline.report.assemble.inputs import HeldOut, ItemFacts
 from offline.report.document.parts import DataFigures
 
@@ -40,9 +41,17 @@ def data_figures(held: HeldOut, facts: ItemFacts, distances: Ints, *, seed: int)
         coverage=(float(cov[0]), float(cov[1]), float(cov[2])),
         targets_by_hop=(int(by_hop[1]), int(by_hop[2]), int(by_hop[3]), int(by_hop[0])),
         cold_targets=int(cold_targets(held.targets, held.training_items, n_items=facts.n_items).sum()),
+        same_leaf_alternatives=_alternatives(held, facts),
         **_smoothness(facts, seed),
         **_popularity(held, facts),
     )
+
+
+def _alternatives(held: HeldOut, facts: ItemFacts) -> float | None:
+    asked = held.targets[held.targets != PAD]
+    if facts.leaves is None or not len(asked):
+        return None
+    return float(np.median(leaf_counts(asked, facts.leaves) - 1))
 
 
 def _smoothness(facts: ItemFacts, seed: int) -> dict[str, float]:

@@ -85,6 +85,8 @@ class DataFigures(Part):
     """Test users whose target is 1, 2, 3 and more hops away."""
     cold_targets: int
     """Test targets that no training sequence holds."""
+    same_leaf_alternatives: Number = None
+    """Median, over the test targets, of the other items in the target's leaf category."""
     smoothness_edges: Number = None
     smoothness_random: Number = None
     smoothness_effect: Number = None

@@ -22,6 +22,7 @@ def data_section(data: DataFigures) -> Section:
         ("Mean length of a sequence", Cell(_two(data.mean_length))),
         ("Test users", whole(data.test_users)),
         ("Cold test targets", Cell(f"{data.cold_targets:,}", _of(data.cold_targets, data.test_users))),
+        ("Items of the target's leaf category, median", Cell(_few(data.same_leaf_alternatives), "besides the target")),
         ("Edges (training)", whole(data.edges)),
         ("Mean out-degree", Cell(_two(data.mean_out_degree), "edges / items")),
         ("Mean edge weight", Cell(figure_text(data.mean_edge_weight))),
@@ -131,6 +132,10 @@ def _difference(row: Published) -> Cell:
 
 def _two(value: float | None) -> str:
     return "–" if value is None else signed(f"{value:.2f}")
+
+
+def _few(value: float | None) -> str:
+    return "–" if value is None else f"{value:,g}"
 
 
 def _rho(value: float | None) -> str:

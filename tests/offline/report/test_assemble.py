@@ -57,6 +57,11 @@ def test_the_sweep_at_the_weights_in_use_is_the_vndcg_gap(report):
         assert mine.gap.value == pytest.approx(c.vndcg_gap.value)
 
 
+def test_the_median_of_alternatives_leaves_the_target_out(report):
+    counts = [(FACTS.leaves == FACTS.leaves[t]).sum() - 1 if FACTS.leaves[t] >= 0 else 0 for t in HELD.targets]
+    assert report.data.same_leaf_alternatives == np.median(counts)
+
+
 def test_cold_finds_and_hops_add_up(report):
     cold = cold_targets(HELD.targets, HELD.training_items, n_items=reports.ITEMS)
     assert report.data.cold_targets == cold.sum() >= 1
