@@ -1,0 +1,111 @@
+"""The network under both presets: what a position sees, what trains, and that decoding equals teaching."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from models.neural.allowed import Allowed
+from models.neural.beam import BeamRequest, search
+from models.neural.config import NetworkConfig, Preset, network_preset
+from models.neural.network import Network
+from models.neural.semantic_ids import with_unique_code
+from models.neural.steps import NetworkSteps
+from models.neural.trie import Trie
+
+N = 30
+
+
+def tiny(preset: Preset, seed: int = 0) -> Network:
+    generator = np.random.default_rng(seed)
+    codes = with_unique_code(generator.integers(0, 4, (N, 3)).astype(np.int32))
+    config = replace(
+        network_preset(preset, text_width=6, codebooks=(4, 4, 4, int(codes[:, 3].max()) + 1)),
+        width=16, heads=2, head_width=8, feed_forward=32, encoder_layers=2, decoder_layers=2,
+    )  # fmt: skip
+    torch.manual_seed(seed)
+    texts = torch.randn(N, 6)
+    network = Network(config, texts, torch.from_numpy(codes).long(), torch.arange(N) % 7 > 0)
+    for bias in (network.encoder.bias, network.decoder.bias):
+        torch.nn.init.normal_(bias.weight)
+    return network
+
+
+def encoded(network: Network, items: list[list[int]]) -> tuple[torch.Tensor, torch.Tensor]:
+    """Encoder input, padded with item 0, and lengths."""
+    lengths = torch.tensor([len(row) for row in items])
+    padded = torch.tensor([row + [0] * (int(lengths.max()) - len(row)) for row in items])
+    return network.items.inputs()[padded], lengths
+
+
+@pytest.mark.parametrize("preset", list(Preset))
+def test_padding_changes_nothing(preset: Preset) -> None:
+    network = tiny(preset).eval()
+    with torch.inference_mode():
+        alone = network.encoder(*encoded(network, [[3, 4]]))
+        padded = network.encoder(*encoded(network, [[3, 4], [5, 6, 7, 8, 9]]))
+    p = alone.queries.shape[1]
+    torch.testing.assert_close(padded.queries[:1, :p], alone.queries, atol=1e-5, rtol=0)
+
+
+def test_a_causal_position_sees_nothing_that_comes_later() -> None:
+    network = tiny(Preset.COMPACT).eval()
+    with torch.inference_mode():
+        short = network.encoder(*encoded(network, [[3, 4]]))
+        long = network.encoder(*encoded(network, [[3, 4, 9, 11]]))
+    torch.testing.assert_close(long.queries[:, :2], short.queries, atol=1e-5, rtol=0)
+    torch.testing.assert_close(long.states[:, :2], short.states, atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("preset", list(Preset))
+def test_step_by_step_decoding_gives_the_probabilities_of_teaching(preset: Preset) -> None:
+    network = tiny(preset).eval()
+    trie = Trie.build(network.items.plain_codes(torch.arange(N)).int().numpy(), network.config.codebooks)
+    steps = NetworkSteps(network.encoder, network.decoder, network.items.inputs().detach(), history=20)
+    histories = [np.array([3, 4, 5], np.int32), np.array([8], np.int32)]
+    ranks = np.empty(N, np.int32)
+    ranks[trie.items] = np.arange(N, dtype=np.int32)
+    everything = Allowed.of(trie, None, np.empty(0, np.int32), ranks)
+    results = search(steps, trie, [BeamRequest(history, N, N, everything) for history in histories])
+    for history, result in zip(histories, results, strict=True):
+        expected = taught(network, history)
+        assert result.exact
+        np.testing.assert_allclose(result.scores, expected[result.items], atol=1e-4)
+        assert sorted(result.items.tolist()) == list(range(N))
+
+
+@torch.inference_mode()
+def taught(network: Network, history: np.ndarray) -> np.ndarray:
+    """float [N]: log-probability of every item's ID after a history, all codes given."""
+    inputs, lengths = encoded(network, [history.tolist()] * N)
+    out = network.encoder(inputs, lengths)
+    codes = network.items.plain_codes(torch.arange(N))
+    positions = out.positions.shape[1]
+    outputs = network.decoder.teach(out, lengths, codes[:, None].expand(N, positions, 4))[:, -1]
+    total = torch.zeros(N)
+    for level, head in enumerate(network.decoder.heads):
+        total += head(outputs[:, level]).log_softmax(-1).gather(1, codes[:, level, None])[:, 0]
+    return total.numpy()
+
+
+def test_an_unseen_items_vector_is_its_text_alone() -> None:
+    network = tiny(Preset.COMPACT).eval()
+    before = network.items.vectors(network.items.texts())
+    with torch.no_grad():
+        network.items.own.weight.add_(1)
+    after = network.items.vectors(network.items.texts())
+    unseen = torch.arange(N) % 7 == 0
+    torch.testing.assert_close(before[unseen], after[unseen])
+    assert (before[~unseen] - after[~unseen]).abs().max() > 0.1
+
+
+def test_presets_survive_a_round_trip_through_facts() -> None:
+    config = network_preset(Preset.PAPER, text_width=6, codebooks=(4, 4, 2))
+    assert NetworkConfig.of(config.facts()) == config
+
+
+def test_the_paper_preset_is_the_published_one() -> None:
+    config = network_preset(Preset.PAPER, text_width=384, codebooks=(256, 256, 256, 9))
+    assert (config.encoder_layers, config.decoder_layers, config.width, config.feed_forward) == (6, 6, 128, 1024)
+    assert (config.heads, config.head_width, config.tokens_per_item, config.causal) == (6, 64, 4, False)
