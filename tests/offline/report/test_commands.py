@@ -11,16 +11,19 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from models.bundle import layout
 from models.bundle.reader import Bundle
+from models.bundle.writer import BundleWriter
 from models.cli import main
 from models.words import Split
 from offline.build import Request, build
 from offline.config import BuildConfig
 from offline.dataset import Inputs
 from offline.progress import Reporter
-from offline.report.bundle_facts import co_purchase_links, item_facts
+from offline.report.bundle_facts import co_purchase_links, item_facts, training_curves
 from offline.report.document.parts import Rule
 from offline.report.files import read_report
+from offline.training.curves import Curves, Epoch
 
 USERS, ITEMS = 24, 30
 
@@ -104,6 +107,18 @@ def test_value_weights_are_rescaled_as_serving_rescales_them(shop):
     facts = item_facts(Bundle.open(shop.bundles))
     assert facts.weights.tolist() == pytest.approx([1 / 3, 0, 2 / 3])
     assert facts.components.shape == (3, ITEMS)
+
+
+def test_training_curves_leave_out_epochs_that_were_not_validated(shop):
+    base = Bundle.open(shop.bundles)
+    epochs = [Epoch(1, 10, 3.0, 5.0, 0.02, 0.04, 0.1, 1.0), Epoch(2, 20, 2.0, 4.0, *[float("nan")] * 3, 1.0)]
+    with BundleWriter.derive(shop.bundles, base) as writer:
+        writer.add_table(layout.TRAINING_CURVES, Curves(epochs).table())
+        trained = Bundle.open(shop.bundles, version=writer.publish(activate=False))
+    curves = {curve.name: curve.points for curve in training_curves(trained)}
+    assert curves["dense"] == ((1, 3.0), (2, 2.0))
+    assert curves["NDCG@10"] == ((1, 0.02),)
+    assert training_curves(base) == []
 
 
 def test_evaluate_reports_every_measure_the_shop_allows(shell, shop, tmp_path):
