@@ -90,12 +90,14 @@ ARTIFACTS: tuple[Callable[[BundleWriter, Shop], None], ...] = (add_training_free
 """Called in turn for every bundle below."""
 
 
-def build(root: Path, shop: Shop) -> Bundle:
-    """The shop's bundle, published below a root and open."""
+def build(root: Path, shop: Shop, more: Callable[[BundleWriter, Shop], None] | None = None) -> Bundle:
+    """The shop's bundle, published below a root and open; `more` adds artifacts that few tests need."""
     with BundleWriter.create(root, split=SplitInfo(), config={"rings": {"alpha": shop.rings.alpha}}) as writer:
         add_ids(writer, ItemIds.from_strings(shop.ids))
         for add in ARTIFACTS:
             add(writer, shop)
+        if more is not None:
+            more(writer, shop)
         writer.publish()
     return Bundle.open(root)
 

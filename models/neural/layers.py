@@ -78,7 +78,7 @@ class Attention(nn.Module):
         y = functional.scaled_dot_product_attention(
             q, *keys_values, attn_mask=bias, dropout_p=self.dropout if self.training else 0.0
         )
-        return self.out(y.transpose(1, 2).reshape(b, n, -1))  # type: ignore[no-any-return]
+        return self.out(torch.cat(y.unbind(1), dim=-1))  # type: ignore[no-any-return]
 
 
 class FeedForward(nn.Module):

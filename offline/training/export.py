@@ -46,7 +46,7 @@ def export_network(network: Network, config: TrainingConfig, writer: BundleWrite
         writer.add_array(layout.ITEM_VECTORS, network.items.vectors(network.items.texts()).numpy())
         if network.config.tokens is ItemTokens.CODES:
             writer.add_array(layout.QUERY_INPUTS, network.items.inputs().numpy())
-    _write_generator(network, config, writer.folder / layout.GENERATOR)
+    write_generator(network, config, writer.folder / layout.GENERATOR)
     return export_query_encoder(network, config.history, writer.folder / layout.QUERY_ENCODER)
 
 
@@ -100,7 +100,8 @@ def _checked_difference(encoder: QueryEncoder, history: int, shape: tuple[int, .
     return largest
 
 
-def _write_generator(network: Network, config: TrainingConfig, path: Path) -> None:
+def write_generator(network: Network, config: TrainingConfig, path: Path) -> None:
+    """Weights of encoder and decoder, with the configuration in the header."""
     tensors = {
         f"{part}.{name}": value.contiguous()
         for part, module in (("encoder", network.encoder), ("decoder", network.decoder))
