@@ -35,7 +35,7 @@ class RingConfig:
 
     alpha: float = 0.5
     depth: tuple[int, int, int] = (256, 256, 128)
-    max_walks: int = 262_144
+    max_walks: int = 131_072
     block: int = 4096
     sample: int = 100
 
