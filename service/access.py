@@ -7,12 +7,16 @@ from http import HTTPStatus
 from ipaddress import ip_address
 
 from pydantic import SecretStr
+from starlette.types import ASGIApp, Receive, Send
 from starlette.types import Scope as AsgiScope
 
 from service.live.settings import ApiKey, Scope
 from service.problems import ProblemError, ProblemKind
 from service.settings import Settings
 
+BEHIND = ("/admin", "/metrics")
+PROBES = ("/healthz", "/readyz")
+ADMIN_DOOR = "shortlist.admin_door"
 OPEN = ("/healthz", "/readyz", "/docs", "/openapi.json", "/page/")
 """Paths, or beginnings of paths, that hold no data."""
 BEARER = b"bearer "
@@ -38,6 +42,26 @@ def needed(method: str, path: str) -> Scope | None:
 
 def _digest(key: SecretStr) -> bytes:
     return sha256(key.get_secret_value().encode()).digest()
+
+
+def admin_door(app: ASGIApp) -> ASGIApp:
+    """The application as the admin port shows it."""
+
+    async def enter(scope: AsgiScope, receive: Receive, send: Send) -> None:
+        await app({**scope, ADMIN_DOOR: True}, receive, send)
+
+    return enter
+
+
+def separate_doors(scope: AsgiScope) -> None:
+    """A gate for a service with an admin port: /admin and /metrics are there only, and nothing else is.
+
+    Raises:
+        ProblemError: 404, the path belongs to the other port.
+    """
+    path = scope["path"]
+    if path not in PROBES and path.startswith(BEHIND) != bool(scope.get(ADMIN_DOOR)):
+        raise ProblemError(HTTPStatus.NOT_FOUND, ProblemKind.NOT_FOUND, "There is nothing at this path.")
 
 
 class Access:

@@ -10,7 +10,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from models.words import RetrieverName
-from service.access import Access
+from service.access import Access, separate_doors
 from service.breaker import BreakerState
 from service.edge import Edge
 from service.exchange import Exchange
@@ -63,6 +63,8 @@ class Service:
         self.runtime = Runtime(settings)
         self.metrics = ApiMetrics()
         self.live = None if settings.redis_url is None else Live(settings, self.metrics.drop)
+        if settings.admin_port is not None:
+            self.runtime.gates.append(separate_doors)
         self.runtime.gates.append(Access.of(settings))
         self.runtime.observers.append(self.metrics.observe)
         self.runtime.on_swap.append(self.metrics.engine_serves)

@@ -4,6 +4,7 @@ import signal
 from types import FrameType
 
 import uvicorn
+from starlette.types import ASGIApp
 from uvicorn.supervisors import Multiprocess
 
 from service.app import Service, create_app
@@ -20,7 +21,7 @@ def create_worker_app() -> Service:
     return create_app(settings)
 
 
-def server_config(app: Service | str, settings: Settings) -> uvicorn.Config:
+def server_config(app: ASGIApp | str, settings: Settings) -> uvicorn.Config:
     """How uvicorn runs: uvloop and httptools, no websockets, no access log of its own."""
     return uvicorn.Config(
         app,

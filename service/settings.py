@@ -1,7 +1,6 @@
 """Every setting of the service, read from `SHORTLIST_*` variables."""
 
 from enum import StrEnum
-from pathlib import Path
 
 from pydantic import Field
 from pydantic_settings import SettingsConfigDict
@@ -33,7 +32,6 @@ class Settings(LiveSettings):
 
     model_config = SettingsConfigDict(env_prefix="SHORTLIST_", frozen=True, extra="ignore")
 
-    bundles: Path = Field(default=Path("bundles"), description="Folder of bundles; its CURRENT names the one served.")
     bundle_poll_s: float = Field(
         default=1.0,
         gt=0,

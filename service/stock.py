@@ -68,6 +68,10 @@ class Stock:
         self._views.add(view)
         return view
 
+    def is_mask(self, mask: Mask) -> bool:
+        """Whether a mask is the stock of a bundle and nothing else."""
+        return any(view.mask is mask for view in list(self._views))
+
     def _changed(self, changes: Changes) -> None:
         for item_id, stored in changes.items():
             if stored is None:

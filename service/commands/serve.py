@@ -53,16 +53,17 @@ def limit_threads(threads: int) -> None:
 def serve(bundles: Bundles = None, host: Host = None, port: Port = None, workers: Workers = None) -> None:
     """Serve the current bundle of a folder over HTTP; every other setting is a SHORTLIST_* variable.
 
-    The service starts without a bundle too, answers 503 until one is published, and picks up each new one by itself.
+    One parent starts Redis (unless SHORTLIST_REDIS_URL names one), the API processes and, for a bundle with a
+    generator, the gr workers; it replaces those that die and drains them on SIGTERM. The service starts without a
+    bundle too, answers 503 until one is published, and picks up each new one by itself.
     """
     for name, value in (("BUNDLES", bundles), ("HOST", host), ("PORT", port), ("WORKERS", workers)):
         _export(name, value)
     settings = read_settings()
     limit_threads(settings.kernel_threads)
-    from service.app import create_app
-    from service.server import run_one, run_several
+    from service.logs import configure_logs
+    from service.supervisor.launch import leave_now
+    from service.supervisor.supervisor import supervise
 
-    if settings.workers > 1:
-        run_several(settings)
-    else:
-        run_one(create_app(settings), settings)
+    configure_logs(settings.log_level, settings.log_format)
+    leave_now(supervise(settings))

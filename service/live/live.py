@@ -46,7 +46,7 @@ def sink_key(settings: Settings) -> bytes:
     """The key of users' hashes."""
     if settings.sink_key is not None:
         return settings.sink_key.get_secret_value().encode()[:64]
-    return stored_key(settings.data_dir / "sink.key")
+    return stored_key(settings.data / "sink.key")
 
 
 class Live:
@@ -66,7 +66,8 @@ class Live:
         self.stock = Stock(self.link)
         self.book = ExperimentBook(self.link, settings.experiments)
         self.journal = _journal(self.link, settings, on_drop)
-        self.generator = GrClient(self.link, ClientConfig(reserve_ms=settings.gr_reserve_ms))
+        client = ClientConfig(reserve_ms=settings.gr_reserve_ms)
+        self.generator = GrClient(self.link, client, is_stock=self.stock.is_mask)
         self._settings = settings
         self._file_watch: asyncio.Task[None] | None = None
         self._shadows: Shadows | None = None

@@ -37,6 +37,7 @@ class ApiKey(BaseModel):
 class LiveSettings(BaseSettings):
     """Redis, histories, experiments, sinks, worker, access."""
 
+    bundles: Path = Field(default=Path("bundles"), description="Folder of bundles; its CURRENT names the one served.")
     redis_url: SecretStr | None = Field(
         default=None,
         description="redis://, rediss:// or unix://; absent = `shortlist serve` starts a server of its own.",
@@ -44,8 +45,9 @@ class LiveSettings(BaseSettings):
     redis_maxmemory_mb: int = Field(
         default=512, ge=16, description="Memory of the embedded Redis; beyond it the histories used longest ago leave."
     )
-    data_dir: Path = Field(
-        default=Path(".shortlist"), description="Folder of the embedded Redis, the sinks and the sinks' key."
+    data_dir: Path | None = Field(
+        default=None,
+        description="Folder of the embedded Redis, the sinks and the sinks' key; absent = BUNDLES with `-live` added.",
     )
     history_limit: int = Field(default=200, ge=1, le=10_000, description="Newest events kept a user.")
     history_ttl_s: int = Field(
@@ -84,11 +86,19 @@ class LiveSettings(BaseSettings):
     gr_reserve_ms: float = Field(
         default=10.0, ge=0, description="Kept of a request's deadline for the fallback after gr, in milliseconds."
     )
-    gr_device: str = Field(default="auto", pattern=r"^(auto|cpu|cuda(:\d+)?)$", description="Where workers decode.")
+    gr_threads: int = Field(default=0, ge=0, le=256, description="Threads of a worker's decoder; 0 = every core.")
+    gr_health_port: int | None = Field(
+        default=None, ge=0, le=65535, description="`shortlist worker` serves /readyz and /metrics on this port."
+    )
     run_dir: Path | None = Field(
         default=None, description="Folder of the sockets between the processes; set by the supervisor."
     )
     tracing: bool = Field(default=False, description="OpenTelemetry traces, set up by the OTEL_* variables.")
+
+    @property
+    def data(self) -> Path:
+        """Folder of what this service keeps besides bundles."""
+        return self.data_dir or self.bundles.with_name(f"{self.bundles.name}-live")
 
     @property
     def metrics_socket(self) -> Path | None:
@@ -98,4 +108,4 @@ class LiveSettings(BaseSettings):
     @property
     def sinks(self) -> Path:
         """Folder of the sinks."""
-        return self.sink_dir or self.data_dir / "sinks"
+        return self.sink_dir or self.data / "sinks"

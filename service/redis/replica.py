@@ -65,10 +65,12 @@ class ReplicaConfig:
     Attributes:
         poll_s: the longest a lost message goes unnoticed.
         retry_s: pause before it connects again.
+        write_timeout_s: the longest a caller waits for a write.
     """
 
     poll_s: float = 1.0
     retry_s: float = 0.1
+    write_timeout_s: float = 2.0
 
 
 class Replica:
@@ -104,7 +106,8 @@ class Replica:
         arguments: list[str | bytes] = [uuid.uuid4().hex, mode, self._bell]
         for field, value in changes.items():
             arguments += [field, "drop", b""] if value is None else [field, "set", value]
-        return int(await self._link.call(lambda client: self._write(self._keys, arguments, client)))
+        wait_s = self._config.write_timeout_s
+        return int(await self._link.call(lambda client: self._write(self._keys, arguments, client), timeout_s=wait_s))
 
     async def refresh(self) -> None:
         """Read what changed since the revision held.

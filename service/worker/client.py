@@ -9,10 +9,12 @@ import contextlib
 import math
 import os
 import time
-from collections.abc import Awaitable, Coroutine, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import structlog
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
@@ -45,10 +47,22 @@ class ClientConfig:
 
 
 class GrClient:
-    """Start it in the event loop that asks."""
+    """Start it in the event loop that asks.
 
-    def __init__(self, link: RedisLink, config: ClientConfig | None = None) -> None:
-        self._link, self._config = link, config or ClientConfig()
+    Args:
+        link: the way to Redis.
+        config: how to ask.
+        is_stock: whether a mask is a bundle's stock and nothing else.
+    """
+
+    def __init__(
+        self,
+        link: RedisLink,
+        config: ClientConfig | None = None,
+        *,
+        is_stock: Callable[[npt.NDArray[np.bool_]], bool] = lambda _: False,
+    ) -> None:
+        self._link, self._config, self._is_stock = link, config or ClientConfig(), is_stock
         self._channel = keys.gr_replies(os.urandom(8).hex())
         self._waiting: dict[bytes, asyncio.Future[Reply]] = {}
         self._background: set[asyncio.Task[Any]] = set()
@@ -126,7 +140,7 @@ class GrClient:
 
     async def _admit(self, version: str, name: bytes, query: Query, limit: float) -> bytes:
         where = [keys.gr_requests(version), keys.GR_WORKERS]
-        body = encode_query(query)
+        body = encode_query(self._without_stock(query))
 
         def submit(client: Redis) -> Awaitable[Any]:
             left_ms = max(0, math.floor((limit - time.monotonic()) * 1000))
@@ -144,6 +158,13 @@ class GrClient:
             raise StageError(FallbackReason(verdict.decode()))
         entry: bytes = detail
         return entry
+
+    def _without_stock(self, query: Query) -> Query:
+        """Workers follow the stock themselves, so a mask that is nothing else need not travel."""
+        mask = query.eligible.mask
+        if mask is None or not self._is_stock(mask):
+            return query
+        return replace(query, eligible=replace(query.eligible, mask=None))
 
     def _withdraw(self, version: str, submitting: "asyncio.Future[bytes]") -> None:
         self._later(self._withdraw_entry(version, submitting))

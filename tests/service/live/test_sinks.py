@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from service.history import Event, HistoryStore
-from service.redis.link import LinkConfig, RedisLink
 from service.live.settings import SinkFormat
+from service.redis.link import LinkConfig, RedisLink
 from service.sinks.files import FileSink, SinkConfig
 from service.sinks.forget import forget, forget_files
 from service.sinks.pseudonym import pseudonym, stored_key

@@ -1,0 +1,107 @@
+"""`shortlist experiment report` and `shortlist forget`: what the sinks hold."""
+
+import asyncio
+import dataclasses
+from pathlib import Path
+from typing import Annotated
+
+import orjson
+import typer
+from pydantic import SecretStr
+from rich.console import Console
+from rich.table import Table
+
+from service.commands.serve import read_settings
+from service.experiments.report import Report, VariantResult, report
+from service.experiments.statistics import Interval
+
+BROKEN_EXIT_CODE = 6
+app = typer.Typer(help="What experiments showed.", no_args_is_help=True)
+
+Sinks = Annotated[Path | None, typer.Option(help="Folder of the sinks [SHORTLIST_SINK_DIR].", show_default=False)]
+Types = Annotated[list[str] | None, typer.Option("--event", help="Event types that count (repeatable); absent = all.")]
+Control = Annotated[str | None, typer.Option(help="Variant to compare with; absent = the first by name.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+
+
+@app.callback()
+def experiment() -> None:
+    """What experiments showed."""
+
+
+@app.command("report")
+def report_command(
+    name: Annotated[str, typer.Argument(help="The experiment.")],
+    sinks: Sinks = None,
+    event: Types = None,
+    control: Control = None,
+    as_json: AsJson = False,
+) -> None:
+    """Units, exposures, conversion rates with 95 % intervals, lift, fallback share and the sample-ratio check.
+
+    Exits 6 when the sample ratio says that the numbers cannot be trusted.
+    """
+    found = report(sinks or read_settings().sinks, name, types=event or (), control=control)
+    if as_json:
+        typer.echo(orjson.dumps(dataclasses.asdict(found) | {"broken": found.broken}).decode())
+    else:
+        _show(found)
+    if found.broken:
+        typer.secho(_shout(found), err=True, fg=typer.colors.RED, bold=True)
+        raise typer.Exit(BROKEN_EXIT_CODE)
+
+
+def _shout(found: Report) -> str:
+    return (
+        f"SAMPLE RATIO MISMATCH (p = {found.sample_ratio_p:.2g}): units did not come in the expected shares. "
+        "Assignment, logging or a filter is broken; do not read the rates."
+    )
+
+
+def _show(found: Report) -> None:
+    table = Table(title=f"{found.experiment} (control: {found.control})")
+    for column in ("variant", "units", "exposures", "events", "converted", "rate", "difference", "lift", "fallbacks"):
+        table.add_column(column, justify="left" if column == "variant" else "right")
+    for result in found.variants:
+        table.add_row(*_cells(result))
+    Console().print(table)
+    typer.echo(
+        f"sample ratio: p = {found.sample_ratio_p:.4f}; units seen in two variants, left out: {found.mixed_units}"
+    )
+
+
+def _cells(result: VariantResult) -> tuple[str, ...]:
+    counts = (result.units, result.exposures, result.events, result.converted)
+    shares = (_percent(result.rate), _percent(result.difference), _percent(result.lift))
+    return (result.variant, *(f"{count:,}" for count in counts), *shares, f"{result.fallback_share:.2%}")
+
+
+def _percent(interval: Interval | None) -> str:
+    return "" if interval is None else f"{interval.value:.2%} [{interval.low:.2%}, {interval.high:.2%}]"
+
+
+def forget(user: Annotated[str, typer.Argument(help="The user's id.")]) -> None:
+    """Erase a user from the history store, the streams and the sinks' files.
+
+    Speaks to SHORTLIST_REDIS_URL, else to the embedded Redis of the service that runs on SHORTLIST_DATA_DIR.
+    """
+    from service.live.live import redis_link, sink_key
+    from service.redis import keys
+    from service.redis.server import EmbeddedRedis, EmbeddedRedisConfig
+    from service.sinks.forget import Forgotten, forget
+
+    settings = read_settings()
+    if settings.redis_url is None:
+        url = EmbeddedRedis(EmbeddedRedisConfig(settings.data / "redis")).url
+        settings = settings.model_copy(update={"redis_url": SecretStr(url)})
+
+    async def run() -> Forgotten:
+        link = redis_link(settings)
+        try:
+            streams = [keys.EXPOSURES, keys.EVENTS]
+            return await forget(link, user, key=sink_key(settings), streams=streams, folder=settings.sinks)
+        finally:
+            await link.aclose()
+
+    done = asyncio.run(run())
+    typer.echo(f"erased: {done.history} history entries, {done.streamed} stream records, {done.written} sink records")

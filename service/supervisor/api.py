@@ -1,0 +1,104 @@
+"""One API process of the supervisor: `python -m service.supervisor.api DESCRIPTOR [ADMIN_DESCRIPTOR]`."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+import sys
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import uvicorn
+
+from service.access import admin_door
+from service.app import Service, create_app
+from service.logs import configure_logs
+from service.server import server_config
+from service.settings import Settings
+from service.supervisor.gather import answer_on, process_socket
+from service.supervisor.launch import leave_now
+
+STARTED_POLL_S = 0.01
+
+
+class Main(uvicorn.Server):
+    """The server that SIGTERM drains; uvicorn's own would raise the signal again and so skip what comes after."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Handle signals while serving; afterwards nothing is left to stop."""
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self.handle_exit)
+        yield
+
+
+class Beside(uvicorn.Server):
+    """A second server in one process: signals belong to the first."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave them alone."""
+        yield
+
+
+async def serve(settings: Settings, descriptors: list[int]) -> None:
+    """Serve on inherited sockets until SIGTERM, finish what is in flight, return."""
+    app = create_app(settings)
+    sockets = [socket.socket(fileno=descriptor) for descriptor in descriptors]
+    main = Main(server_config(app, settings))
+    async with contextlib.AsyncExitStack() as stack:
+        if settings.run_dir is not None:
+            path = process_socket(settings.run_dir, os.getpid())
+            await stack.enter_async_context(_answering(path, app, main))
+        if len(sockets) > 1:
+            await stack.enter_async_context(_admin(app, settings, sockets[1]))
+        await main.serve(sockets=sockets[:1])
+    if not main.started:
+        raise SystemExit(1)
+
+
+@contextlib.asynccontextmanager
+async def _answering(path: Path, app: Service, server: uvicorn.Server) -> AsyncIterator[None]:
+    """Metrics for the supervisor, from the moment that the server answers: by it the supervisor knows that it does."""
+
+    async def once_started() -> asyncio.Server:
+        while not server.started:
+            await asyncio.sleep(STARTED_POLL_S)
+        return await answer_on(path, app.metrics.exposition)
+
+    task = asyncio.create_task(once_started())
+    try:
+        yield
+    finally:
+        task.cancel()
+        if task.done() and not task.cancelled():
+            task.result().close()
+
+
+@contextlib.asynccontextmanager
+async def _admin(app: Service, settings: Settings, bound: socket.socket) -> AsyncIterator[None]:
+    config = server_config(admin_door(app), settings)
+    config.lifespan = "off"
+    server = Beside(config)
+    task = asyncio.create_task(server.serve(sockets=[bound]))
+    try:
+        yield
+    finally:
+        server.should_exit = True
+        await task
+
+
+def main() -> None:
+    """Read the settings from the environment and serve."""
+    settings = Settings()
+    configure_logs(settings.log_level, settings.log_format)
+    import uvloop
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(serve(settings, [int(argument) for argument in sys.argv[1:]]))
+    leave_now()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,84 @@
+"""The worker's process: settings in, signals, metrics and health out."""
+
+import asyncio
+import os
+import signal
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from prometheus_client import generate_latest
+
+from models.words import RetrieverName
+from service.experiments.book import ExperimentBook
+from service.live.live import redis_link
+from service.live.shadows import wanted_bundles
+from service.settings import Settings
+from service.stock import Stock
+from service.supervisor.gather import answer_on, process_socket
+from service.worker.config import WorkerConfig
+from service.worker.health import serve_health
+from service.worker.holding import Holding
+from service.worker.retriever_decoder import opener
+from service.worker.worker import Worker
+
+
+def worker_config(settings: Settings) -> WorkerConfig:
+    """How the worker batches."""
+    return WorkerConfig(max_batch=settings.gr_max_batch, max_wait_ms=settings.gr_max_wait_ms)
+
+
+async def work(settings: Settings, retriever: RetrieverName) -> None:
+    """Serve the queue until SIGTERM or SIGINT, then finish what is queued.
+
+    Raises:
+        StuckError: a batch does not end.
+    """
+    link = redis_link(settings)
+    stock, book = Stock(link), ExperimentBook(link, settings.experiments)
+    worker = Worker(link, f"{socket.gethostname()}-{os.getpid()}", worker_config(settings))
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, worker.drain)
+    for table in (stock.table, book.table):
+        table.start()
+    decoders = opener(settings.bundles, retriever, stock.view)
+    holding = Holding(worker, settings.bundles, decoders, lambda: wanted_bundles(book))
+    try:
+        async with _following(holding), _observed(settings, worker):
+            await worker.run()
+    finally:
+        await stock.table.stop()
+        await book.table.stop()
+        await link.aclose()
+
+
+@asynccontextmanager
+async def _following(holding: Holding) -> AsyncIterator[None]:
+    following = asyncio.create_task(holding.run(), name="bundles")
+    try:
+        yield
+    finally:
+        following.cancel()
+        await asyncio.gather(following, return_exceptions=True)
+
+
+@asynccontextmanager
+async def _observed(settings: Settings, worker: Worker) -> AsyncIterator[None]:
+    """Metrics on the supervisor's socket and health over HTTP, while the worker runs."""
+
+    def metrics() -> bytes:
+        return generate_latest(worker.metrics.registry)
+
+    server = None
+    if settings.run_dir is not None:
+        server = await answer_on(process_socket(settings.run_dir, os.getpid()), metrics)
+    health = None
+    if settings.gr_health_port is not None:
+        health = serve_health(settings.gr_health_port, worker.ready, metrics)
+    try:
+        yield
+    finally:
+        if server is not None:
+            server.close()
+        if health is not None:
+            health.shutdown()
