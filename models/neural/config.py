@@ -2,7 +2,7 @@
 
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from models.errors import ConfigError
 
@@ -125,6 +125,9 @@ class TrainingConfig:
         return asdict(self)
 
 
+AnyConfig = TypeVar("AnyConfig", NetworkConfig, TrainingConfig)
+
+
 def network_preset(preset: Preset, *, text_width: int, codebooks: tuple[int, ...]) -> NetworkConfig:
     """The network of a preset for a bundle's text embeddings and semantic IDs."""
     compact = NetworkConfig(text_width=text_width, codebooks=codebooks)
@@ -136,7 +139,7 @@ def training_preset(preset: Preset) -> TrainingConfig:
     return TrainingConfig() if preset is Preset.COMPACT else replace(TrainingConfig(), **PAPER_TRAINING)
 
 
-def changed(config: TrainingConfig, settings: dict[str, Any]) -> TrainingConfig:
+def changed(config: AnyConfig, settings: dict[str, Any]) -> AnyConfig:
     """The configuration with some fields set.
 
     Raises:
@@ -145,7 +148,7 @@ def changed(config: TrainingConfig, settings: dict[str, Any]) -> TrainingConfig:
     unknown = sorted(set(settings) - set(config.facts()))
     if unknown:
         raise ConfigError(
-            f"training setting {unknown[0]!r}",
+            f"setting {unknown[0]!r}",
             found="an unknown name",
             expected="one of " + ", ".join(config.facts()),
             remedy="Correct the name.",

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from models.errors import ConfigError
-from models.neural.config import Preset, TrainingConfig, changed, training_preset
+from models.neural.config import Preset, TrainingConfig, changed, network_preset, training_preset
 from models.neural.semantic_ids import IdConfig, Quantiser
 from offline.commands import options
 from offline.training.devices import DeviceChoice
@@ -17,12 +17,20 @@ from offline.training.request import TrainRequest
 
 app = typer.Typer(add_completion=False)
 
+NETWORK = {
+    name: value
+    for name, value in network_preset(Preset.COMPACT, text_width=0, codebooks=()).facts().items()
+    if isinstance(value, int | float) and not isinstance(value, bool) and name != "text_width"
+}
+"""Numbers of the network's configuration that may be set."""
+
 PresetOption = Annotated[Preset, typer.Option("--preset", help="compact: two CPU cores. paper: LIGER, for a GPU.")]
 Epochs = Annotated[
     int | None, typer.Option("--epochs", min=1, help="Stop after so many epochs. [default: validation decides]")
 ]
 Settings = Annotated[
-    list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Another training setting; repeatable.")
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="Another setting of training or network; repeatable."),
 ]
 Checkpoints = Annotated[
     Path | None,
@@ -50,12 +58,14 @@ def train_command(
     """
     from offline.training.train import train
 
+    config, network = configured(preset, settings or [])
     folder = checkpoints or bundles / f".training-{preset.value}"
     request = TrainRequest(
         bundles=bundles,
         interactions=tuple(interactions),
         preset=preset,
-        config=configured(training_preset(preset), settings or []),
+        config=config,
+        network=network,
         ids=IdConfig(quantiser=quantiser),
         epochs=epochs,
         device=device,
@@ -69,30 +79,36 @@ def train_command(
         typer.echo(version)
 
 
-def configured(config: TrainingConfig, settings: list[str]) -> TrainingConfig:
-    """The configuration with `NAME=VALUE` pairs applied.
+def configured(preset: Preset, settings: list[str]) -> tuple[TrainingConfig, dict[str, Any]]:
+    """The training with `NAME=VALUE` pairs applied, and those that speak of the network.
 
     Raises:
         ConfigError: a pair without `=`, an unknown name or a value of another type.
 
-    >>> configured(TrainingConfig(), ["epochs=3", "smoothing=0.1"]).epochs
-    3
+    >>> training, network = configured(Preset.COMPACT, ["epochs=3", "block_dropout=0.1"])
+    >>> training.epochs, network
+    (3, {'block_dropout': 0.1})
     """
-    changes: dict[str, Any] = {}
-    for pair in settings:
-        name, separator, text = pair.partition("=")
-        if not separator:
-            raise _refused(pair, "NAME=VALUE")
-        changes[name] = _value(config, name, text)
-    return changed(config, changes)
+    training = training_preset(preset)
+    known = NETWORK | training.facts()
+    values = {name: _value(known, name, text) for name, text in map(_pair, settings)}
+    ours = {name: value for name, value in values.items() if name not in NETWORK}
+    return changed(training, ours), {name: value for name, value in values.items() if name in NETWORK}
 
 
-def _value(config: TrainingConfig, name: str, text: str) -> Any:
+def _pair(setting: str) -> tuple[str, str]:
+    name, separator, text = setting.partition("=")
+    if not separator:
+        raise _refused(setting, "NAME=VALUE")
+    return name, text
+
+
+def _value(known: dict[str, Any], name: str, text: str) -> Any:
     try:
         value = ast.literal_eval(text)
     except (ValueError, SyntaxError) as error:
         raise _refused(f"{name}={text}", "a number") from error
-    current = config.facts().get(name)
+    current = known.get(name)
     if isinstance(current, float) and isinstance(value, int):
         return float(value)
     if current is not None and type(value) is not type(current):

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from models.neural.config import network_preset
+from models.neural.config import changed, network_preset
 from models.neural.network import Network
 from models.neural.semantic_ids import SemanticIds
 from offline.training.curves import Curves
@@ -68,6 +68,7 @@ def fit(request: TrainRequest, embeddings: Floats, job: Job, place: Place, progr
 
 def _network(request: TrainRequest, embeddings: Floats, ids: SemanticIds, seen: npt.NDArray[np.bool_]) -> Network:
     torch.manual_seed(request.config.seed)
-    config = network_preset(request.preset, text_width=embeddings.shape[1], codebooks=ids.codebooks)
+    preset = network_preset(request.preset, text_width=embeddings.shape[1], codebooks=ids.codebooks)
+    config = changed(preset, request.network)
     texts = torch.from_numpy(np.array(embeddings))
     return Network(config, texts, torch.from_numpy(ids.codes).long(), torch.from_numpy(seen))

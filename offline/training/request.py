@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from models.neural.config import Preset, TrainingConfig
 from models.neural.semantic_ids import IdConfig
@@ -19,6 +20,7 @@ class TrainRequest:
         interactions: the files that bundle was built from.
         preset: which network.
         config: how it is trained.
+        network: fields of the network's configuration that differ from the preset's.
         ids: how semantic IDs are made.
         warm: how training starts, where the preset allows a warm start.
         index: which FAISS index.
@@ -33,6 +35,7 @@ class TrainRequest:
     interactions: tuple[Path, ...]
     preset: Preset
     config: TrainingConfig
+    network: dict[str, Any] = field(default_factory=dict)
     ids: IdConfig = field(default_factory=IdConfig)
     warm: WarmStartConfig = field(default_factory=WarmStartConfig)
     index: IndexConfig = field(default_factory=IndexConfig)

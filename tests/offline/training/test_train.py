@@ -11,7 +11,7 @@ from models.bundle import layout
 from models.bundle.reader import Bundle
 from models.dense import Dense
 from models.errors import ConfigError
-from models.neural.config import Preset, TrainingConfig, training_preset
+from models.neural.config import Preset, training_preset
 from models.neural.generator import Generator
 from models.registry import available, open_retriever
 from models.retrieval import Eligible, Query
@@ -86,8 +86,9 @@ def test_a_bundle_on_all_interactions_trains_on_all_for_as_many_epochs_as_a_spli
 
 
 def test_settings_are_read_with_their_types_and_odd_ones_are_refused() -> None:
-    plain = TrainingConfig()
-    assert configured(plain, ["batch=8", "smoothing=1"]) == replace(plain, batch=8, smoothing=1.0)
-    for wrong in ("batch", "batch=many", "batch=1.5", "bacth=8"):
+    plain = training_preset(Preset.COMPACT)
+    training, network = configured(Preset.COMPACT, ["batch=8", "smoothing=1", "encoder_layers=3"])
+    assert (training, network) == (replace(plain, batch=8, smoothing=1.0), {"encoder_layers": 3})
+    for wrong in ("batch", "batch=many", "batch=1.5", "bacth=8", "text_width=9"):
         with pytest.raises(ConfigError):
-            configured(plain, [wrong])
+            configured(Preset.COMPACT, [wrong])
