@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from models.neural.config import NetworkConfig
 from models.neural.dropout import Dropout
 from models.neural.encoder import Encoded
-from models.neural.layers import DecoderBlock, KeysValues, RelativeBias, hidden
+from models.neural.layers import DecoderBlock, KeysValues, RelativeBias, hidden, norm
 
 
 class Decoder(nn.Module):
@@ -30,7 +30,7 @@ class Decoder(nn.Module):
         self.start = nn.Linear(config.width, config.width)
         self.aim = nn.Linear(config.width, config.width, bias=False)
         self.bias = RelativeBias(config.heads, two_sided=False)
-        self.memory_norm, self.norm = nn.RMSNorm(config.width), nn.RMSNorm(config.width)
+        self.memory_norm, self.norm = norm(config), norm(config)
         self.blocks = nn.ModuleList([DecoderBlock(config) for _ in range(config.decoder_layers)])
         self.heads = nn.ModuleList([nn.Linear(config.width, codes) for codes in config.codebooks])
         self.dropout = Dropout(config.decoder_dropout)

@@ -13,7 +13,7 @@ from torch.nn import functional
 
 from models.neural.config import NetworkConfig
 from models.neural.dropout import Dropout
-from models.neural.layers import EncoderBlock, RelativeBias, hidden
+from models.neural.layers import EncoderBlock, RelativeBias, hidden, norm
 
 
 class Encoded(NamedTuple):
@@ -39,7 +39,7 @@ class Encoder(nn.Module):
         self.config = config
         self.bias = RelativeBias(config.heads, two_sided=not config.causal)
         self.blocks = nn.ModuleList([EncoderBlock(config) for _ in range(config.encoder_layers)])
-        self.norm = nn.RMSNorm(config.width)
+        self.norm = norm(config)
         self.query = nn.Linear(config.width, config.width)
         self.dropout = Dropout(config.input_dropout)
         if config.causal:

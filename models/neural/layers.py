@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from models.neural.config import NetworkConfig
+from models.neural.config import NetworkConfig, Norm
 from models.neural.dropout import Dropout
 
 KeysValues = tuple[Tensor, Tensor]
@@ -18,6 +18,11 @@ KeysValues = tuple[Tensor, Tensor]
 def hidden(visible: Tensor) -> Tensor:
     """0 where bool `visible`, -inf elsewhere."""
     return torch.zeros(visible.shape, device=visible.device).masked_fill(~visible, float("-inf"))
+
+
+def norm(config: NetworkConfig) -> nn.Module:
+    """A normalisation with a gain and no bias."""
+    return nn.RMSNorm(config.width) if config.norm is Norm.RMS else nn.LayerNorm(config.width, bias=False)
 
 
 class RelativeBias(nn.Module):
@@ -92,7 +97,7 @@ class FeedForward(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Same shape as x."""
-        return self.fall(self.dropout(functional.gelu(self.rise(x))))  # type: ignore[no-any-return]
+        return self.fall(self.dropout(functional.relu(self.rise(x))))  # type: ignore[no-any-return]
 
 
 class EncoderBlock(nn.Module):
@@ -100,7 +105,7 @@ class EncoderBlock(nn.Module):
 
     def __init__(self, config: NetworkConfig) -> None:
         super().__init__()
-        self.norm_attention, self.norm_forward = nn.RMSNorm(config.width), nn.RMSNorm(config.width)
+        self.norm_attention, self.norm_forward = norm(config), norm(config)
         self.attention, self.forward_layer = Attention(config), FeedForward(config, config.block_dropout)
         self.dropout = Dropout(config.block_dropout)
 
@@ -116,8 +121,8 @@ class DecoderBlock(nn.Module):
 
     def __init__(self, config: NetworkConfig) -> None:
         super().__init__()
-        self.norm_self, self.norm_cross = nn.RMSNorm(config.width), nn.RMSNorm(config.width)
-        self.norm_forward = nn.RMSNorm(config.width)
+        self.norm_self, self.norm_cross = norm(config), norm(config)
+        self.norm_forward = norm(config)
         self.self_attention, self.cross_attention = Attention(config), Attention(config)
         self.forward_layer = FeedForward(config, config.decoder_dropout)
         self.dropout = Dropout(config.decoder_dropout)

@@ -180,18 +180,20 @@ class Training:
 
 
 def _optimiser(network: nn.Module, config: TrainingConfig, *, fused: bool) -> AdamW:
-    """AdamW without decay on biases, gains and position tables."""
-    own, matrices, plain = [], [], []
+    """AdamW whose groups differ in learning rate (items, decoder, the rest) and weight decay."""
+    groups: dict[tuple[float, float], list[nn.Parameter]] = {}
     for name, parameter in network.named_parameters():
-        if name.startswith(OWN):
-            own.append(parameter)
-        elif parameter.ndim >= 2 and not name.endswith(("bias.weight", "recency.weight", "place")):
-            matrices.append(parameter)
-        else:
-            plain.append(parameter)
-    groups = [
-        {"params": own, "weight_decay": config.id_weight_decay, "scale": config.id_rate},
-        {"params": matrices, "weight_decay": config.weight_decay, "scale": 1.0},
-        {"params": plain, "weight_decay": 0.0, "scale": 1.0},
+        groups.setdefault(_treatment(name, parameter, config), []).append(parameter)
+    described = [
+        {"params": parameters, "scale": scale, "weight_decay": decay} for (scale, decay), parameters in groups.items()
     ]
-    return AdamW(groups, lr=config.learning_rate, betas=(0.9, 0.98), fused=fused)
+    return AdamW(described, lr=config.learning_rate, betas=(0.9, 0.98), fused=fused)
+
+
+def _treatment(name: str, parameter: nn.Parameter, config: TrainingConfig) -> tuple[float, float]:
+    """Learning rate relative to the configured one, and weight decay: none on biases, gains and position tables."""
+    if name.startswith(OWN):
+        return config.id_rate, config.id_weight_decay
+    scale = config.decoder_rate if name.startswith("decoder.") else 1.0
+    decays = parameter.ndim >= 2 and not name.endswith(("bias.weight", "recency.weight", "place"))
+    return scale, config.weight_decay if decays else 0.0
