@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from models.errors import ConfigError
-from offline.jobs import embeddings, filters, graph, items, neighbours, rings, values
+from offline.jobs import embeddings, filters, graph, id_vectors, items, neighbours, rings, values
 from offline.jobs.base import Job
 
 JOBS: tuple[Job, ...] = (
@@ -14,6 +14,7 @@ JOBS: tuple[Job, ...] = (
     embeddings.JOB,
     neighbours.JOB,
     rings.JOB,
+    id_vectors.JOB,
 )
 
 

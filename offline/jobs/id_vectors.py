@@ -1,17 +1,20 @@
 """Job `id-vectors`: item factors for the baselines that know items by their interactions alone."""
 
+import numpy as np
+
 from models.bundle import layout
 from offline.jobs.base import Context, Facts, Job
-from offline.training.bpr import BprConfig, item_factors
-from offline.training.histories import Histories
+from offline.jobs.bpr import BprConfig, item_factors
 
 
 def run(context: Context) -> Facts:
     """Write the factors."""
     sequences = context.dataset.sequences()
-    histories = Histories.of([sequences.train(user) for user in range(len(sequences))])
+    training = sequences.training_rows()
+    users = np.repeat(np.arange(len(sequences), dtype=np.int32), sequences.lengths)[training]
     config = BprConfig()
-    context.writer.add_array(layout.ID_VECTORS, item_factors(histories, len(context.ids()), config))
+    factors = item_factors(users, sequences.items[training], len(context.ids()), config)
+    context.writer.add_array(layout.ID_VECTORS, factors)
     return {"method": "bpr", "width": config.width, "epochs": config.epochs}
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from models.kernels import compiled
-from offline.training.histories import Histories
+from models.retrieval import Items
 
 Floats = npt.NDArray[np.float32]
 
@@ -23,18 +23,25 @@ class BprConfig:
     seed: int = 1
 
 
-def item_factors(histories: Histories, n_items: int, config: BprConfig) -> Floats:
-    """float32 [n_items, width], L2-normalised; zero rows for items that no history holds."""
+def item_factors(users: Items, items: Items, n_items: int, config: BprConfig) -> Floats:
+    """float32 [n_items, width], L2-normalised; zero rows for items that nobody took.
+
+    Args:
+        users: int32 [m]: user of each training interaction, numbered from 0.
+        items: int32 [m]: its item.
+        n_items: catalogue size.
+        config: size and optimisation.
+    """
     generator = np.random.default_rng(config.seed)
-    users = np.repeat(np.arange(len(histories), dtype=np.int32), np.diff(histories.offsets))
-    user_factors = generator.normal(0, 0.1, (len(histories), config.width)).astype(np.float32)
+    n_users = int(users.max()) + 1 if len(users) else 0
+    user_factors = generator.normal(0, 0.1, (n_users, config.width)).astype(np.float32)
     factors = generator.normal(0, 0.1, (n_items, config.width)).astype(np.float32)
-    seen = np.unique(histories.items).astype(np.int32)
+    seen = np.unique(items).astype(np.int32)
     for _ in range(config.epochs):
         order = generator.permutation(len(users))
         negatives = generator.choice(seen, len(users))
         _pass(
-            user_factors, factors, users[order], histories.items[order], negatives,
+            user_factors, factors, users[order], items[order], negatives,
             config.learning_rate, config.regularisation,
         )  # fmt: skip
     known = np.zeros((n_items, config.width), np.float32)
