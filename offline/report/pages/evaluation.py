@@ -162,7 +162,7 @@ def _training(curves: Sequence[Curve]) -> Section | None:
     if not drawn:
         return None
     figures = tuple(
-        Figure(curve_lines(f"curves-{place}", f"{y} over {x}", group), f"{y} over {x}.")
+        Figure(curve_lines(f"curves-{place}", f"{y} over {x}", group), f"{y[:1].upper()}{y[1:]} over {x}.")
         for place, ((x, y), group) in enumerate(drawn.items())
     )
     rows = tuple(
