@@ -1,0 +1,68 @@
+"""Dense search: exact order, ties by index, and nothing that may not be returned, whatever the index."""
+
+import faiss
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from models.dense import DenseIndex
+from models.retrieval import Eligible
+
+
+def unit(rows: np.ndarray) -> np.ndarray:
+    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+
+
+def flat(vectors: np.ndarray) -> DenseIndex:
+    index = faiss.IndexFlatIP(vectors.shape[1])
+    index.add(vectors)
+    return DenseIndex(index)
+
+
+def expected(vectors: np.ndarray, query: np.ndarray, depth: int, eligible: Eligible) -> list[int]:
+    scores = vectors @ query
+    order = np.lexsort((np.arange(len(vectors)), -scores))
+    return [int(item) for item in order if eligible.allows(np.array([item], np.int32))[0]][:depth]
+
+
+@given(st.integers(1, 60), st.integers(1, 70), st.integers(0, 9999), st.booleans())
+@settings(deadline=None)
+def test_the_list_is_that_of_a_full_sort_with_masks_exclusions_and_many_ties(
+    n: int, depth: int, seed: int, masked: bool
+) -> None:
+    rng = np.random.default_rng(seed)
+    vectors = unit(rng.choice(np.array([[1, 0], [0, 1], [1, 1], [-1, 0]], np.float32), n))
+    mask = rng.random(n) < 0.7 if masked else None
+    eligible = Eligible(n, mask, np.unique(rng.integers(0, n, 4)).astype(np.int32))
+    query = np.array([1, 0], np.float32)
+    items, scores = flat(vectors).search(query, depth, eligible)
+    assert items.tolist() == expected(vectors, query, depth, eligible)
+    np.testing.assert_array_equal(scores, (vectors @ query)[items])
+
+
+def inverted(vectors: np.ndarray) -> DenseIndex:
+    index = faiss.IndexIVFFlat(faiss.IndexFlatIP(8), 8, 4, faiss.METRIC_INNER_PRODUCT)
+    index.train(vectors)
+    index.add(vectors)
+    index.nprobe = 4
+    return DenseIndex(index)
+
+
+def graph(vectors: np.ndarray) -> DenseIndex:
+    index = faiss.IndexHNSWFlat(8, 16, faiss.METRIC_INNER_PRODUCT)
+    index.add(vectors)
+    index.hnsw.efSearch = 400
+    return DenseIndex(index)
+
+
+@pytest.mark.parametrize("make", [inverted, graph])
+@pytest.mark.parametrize("masked", [False, True])
+def test_approximate_indexes_obey_masks_and_exclusions(make: object, masked: bool) -> None:
+    rng = np.random.default_rng(0)
+    vectors = unit(rng.normal(size=(400, 8)))
+    eligible = Eligible(400, rng.random(400) < 0.5 if masked else None, np.arange(0, 50, dtype=np.int32))
+    query = vectors[7]
+    items, scores = make(vectors).search(query, 20, eligible)  # type: ignore[operator]
+    assert items.tolist() == expected(vectors, query, 20, eligible)
+    assert (np.diff(scores) <= 0).all()

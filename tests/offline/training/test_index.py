@@ -1,0 +1,34 @@
+"""Which FAISS index is chosen, and what the manifest says of it."""
+
+import numpy as np
+
+from offline.training.index import IndexConfig, Measured, build_index, choose
+
+
+def vectors(n: int) -> np.ndarray:
+    rows = np.random.default_rng(0).normal(size=(n, 16)).astype(np.float32)
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+def test_small_catalogues_get_a_flat_index_and_say_so() -> None:
+    index, facts = build_index(vectors(100), vectors(10), IndexConfig())
+    assert (facts["kind"], facts["recall"], index.ntotal) == ("flat", 1.0, 100)
+
+
+def test_larger_ones_get_a_measured_index_with_its_recall_against_flat() -> None:
+    rows = vectors(3000)
+    index, facts = build_index(rows, rows[:50], IndexConfig(flat_items=1000, depth=10, sample=50, least_recall=0.9))
+    assert index.ntotal == 3000
+    assert len(facts["measured"]) == 4
+    found = index.search(rows[:50], 10)[1]
+    truth = np.argsort(-(rows[:50] @ rows.T), axis=1)[:, :10]
+    recall = np.mean([len(np.intersect1d(a, b)) / 10 for a, b in zip(found, truth, strict=True)])
+    assert abs(recall - facts["recall"]) < 0.02
+
+
+def test_the_fastest_of_the_faithful_is_chosen_else_the_most_faithful() -> None:
+    fast, slow, wrong = (Measured(kind, recall, us, None) for kind, recall, us in
+                         (("fast", 0.985, 10), ("slow", 0.999, 50), ("wrong", 0.5, 1)))  # fmt: skip
+    assert choose([fast, slow, wrong], 0.98).kind == "fast"
+    assert choose([fast, wrong], 0.99).kind == "fast"
+    assert choose([fast, slow, wrong], 0.99).kind == "slow"
