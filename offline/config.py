@@ -133,7 +133,7 @@ class RingRules(_Section):
     """Weight of the edge weight against the cosine in ring 1."""
     depth: tuple[Depth, Depth, Depth] = (256, 256, 128)
     """Items stored of rings 1, 2 and 3 of an anchor; a query that needs more computes its rings anew."""
-    max_walks: int = Field(262_144, ge=1)
+    max_walks: int = Field(131_072, ge=1)
     """Edges followed from one anchor, which bounds the summed size of its rings; beyond it a ring is probed."""
     block: int = Field(4096, ge=1)
     """Anchors computed together; memory is one block."""
