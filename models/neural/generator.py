@@ -52,7 +52,8 @@ class Generator:
             mine = {key.removeprefix(prefix): value for key, value in tensors.items() if key.startswith(prefix)}
             module.load_state_dict(mine)
             module.eval().to(device)
-        self.steps = NetworkSteps(encoder, decoder, _inputs(bundle).to(device), history)
+        self._encoder, self._decoder, self._history = encoder, decoder, history
+        self._inputs = _inputs(bundle).to(device)
         self.config, self.trie = config, _trie(bundle, config)
         self._ranks = np.empty(self.trie.n_items, np.int32)
         self._ranks[self.trie.items] = np.arange(self.trie.n_items, dtype=np.int32)
@@ -61,7 +62,11 @@ class Generator:
 
     def generate(self, queries: Sequence[Query]) -> list[BeamResult]:
         """One result a query; every history holds at least one item."""
-        return search(self.steps, self.trie, [self.request(query) for query in queries])
+        return search(self.steps(), self.trie, [self.request(query) for query in queries])
+
+    def steps(self) -> NetworkSteps:
+        """The network as one search uses it; searches of several threads do not meet."""
+        return NetworkSteps(self._encoder, self._decoder, self._inputs, self._history)
 
     def request(self, query: Query) -> BeamRequest:
         """A query as the search takes it: the beam is at least 50 and k."""

@@ -42,7 +42,7 @@ class TimedSteps:
 
 def constraint_share(generator: Generator, asked: list[Query], rounds: int) -> float:
     """Share of the time of single requests that is not the network's, 0 to 1: the constraint, the beams, the list."""
-    steps = TimedSteps(generator.steps)
+    steps = TimedSteps(generator.steps())
     requests = [generator.request(query) for query in asked]
     started = time.perf_counter()
     for number in range(rounds):

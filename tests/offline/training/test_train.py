@@ -62,12 +62,12 @@ def test_the_manifest_says_what_was_trained_and_how_well(bundle: Bundle) -> None
 
 
 def test_onnx_queries_equal_those_of_the_generators_encoder(bundle: Bundle) -> None:
-    generator, dense = Generator(bundle, torch.device("cpu")), Dense(bundle)
+    steps, dense = Generator(bundle, torch.device("cpu")).steps(), Dense(bundle)
     for history in ([0], [3, 1], [0, 1, 2, 3], [4, 0, 1, 2, 3]):
         items = np.array(history, np.int32)
         newest = torch.tensor([history[-4:]])
         with torch.inference_mode():
-            encoded = generator.steps.encoder(generator.steps.inputs[newest], torch.tensor([newest.shape[1]]))
+            encoded = steps.encoder(steps.inputs[newest], torch.tensor([newest.shape[1]]))
         np.testing.assert_allclose(dense.encoder.encode(items), encoded.queries[0, -1].numpy(), atol=1e-4)
 
 
