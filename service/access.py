@@ -2,6 +2,7 @@
 
 import hmac
 from collections.abc import Iterable
+from functools import lru_cache
 from hashlib import sha256
 from http import HTTPStatus
 from ipaddress import ip_address
@@ -22,6 +23,7 @@ OPEN = ("/healthz", "/readyz", "/docs", "/openapi.json", "/page/")
 BEARER = b"bearer "
 
 
+@lru_cache(maxsize=1024)
 def needed(method: str, path: str) -> Scope | None:
     """The scope that a request needs, None = it is open to all.
 

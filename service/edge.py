@@ -14,6 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.body import ClientGoneError, too_large
 from service.exchange import SCOPE_KEY, Exchange, open_exchange
+from service.headers import completed
 from service.problems import ProblemError, ProblemKind
 
 log = structlog.get_logger(__name__)
@@ -106,7 +107,7 @@ class Edge:
         async def reply(message: Message) -> None:
             if message["type"] == "http.response.start":
                 exchange.status = message["status"]
-                message["headers"] = [*message["headers"], request_id]
+                message["headers"] = completed(message["headers"], request_id)
             await send(message)
 
         try:

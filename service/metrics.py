@@ -25,6 +25,8 @@ class ApiMetrics:
             buckets=SECONDS,
             registry=self.registry,
         )
+        self._stage_timers: dict[str, Histogram] = {}
+        self._timers: dict[tuple[str, ...], Histogram] = {}
         self.stages = Histogram(
             "shortlist_stage_seconds",
             "Time of a stage of an answered request.",
@@ -56,13 +58,20 @@ class ApiMetrics:
         del scope
         served: Served | None = exchange.facts.get("served")
         labels = (NONE, NONE) if served is None else (served.served.value, _variant(served))
-        self.requests.labels(exchange.route or "other", *labels, str(exchange.status)).observe(seconds)
+        key = (exchange.route or "other", *labels, str(exchange.status))
+        timer = self._timers.get(key)
+        if timer is None:
+            timer = self._timers[key] = self.requests.labels(*key)
+        timer.observe(seconds)
         if served is not None:
             self._served(served)
 
     def _served(self, served: Served) -> None:
         for stage, ms in served.timings.items():
-            self.stages.labels(stage).observe(ms / 1000)
+            timer = self._stage_timers.get(stage)
+            if timer is None:
+                timer = self._stage_timers[stage] = self.stages.labels(stage)
+            timer.observe(ms / 1000)
         if served.reason is not None:
             self.fallbacks.labels(served.assigned.value, served.served.value, served.reason.value).inc()
 

@@ -22,7 +22,7 @@ from models.errors import BundleError, ConfigError, ShortlistError
 
 HOST = "127.0.0.1"
 USUAL_PORT = 8000
-START_TIMEOUT_S = 60.0
+START_TIMEOUT_S = 180.0
 POLL_S = 0.1
 SHORTLIST = (sys.executable, "-P", "-c", "from models.cli import main; main()")
 """The command line of this very installation, for child processes: rooms do not import each other."""

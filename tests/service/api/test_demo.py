@@ -48,7 +48,7 @@ def test_the_demo_builds_once_and_then_serves_what_is_there(folder: Path) -> Non
     assert "shortlist build" in first
     versions = sorted(path.name for path in (folder / "bundles").iterdir())
     with demo(folder, "--no-serve") as process:
-        second, _ = process.communicate(timeout=60)
+        second, _ = process.communicate(timeout=120)
     assert process.returncode == 0, second
     assert "shortlist build" not in second
     assert sorted(path.name for path in (folder / "bundles").iterdir()) == versions
@@ -72,7 +72,7 @@ def test_the_commands_that_the_demo_shows_work_when_pasted(folder: Path) -> None
             answer = subprocess.run(command, shell=True, capture_output=True, text=True, check=True).stdout
             assert '"item_id"' in answer, f"{command}: {answer}"
         process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=30)
+        process.communicate(timeout=90)
     assert process.returncode == 0
 
 
