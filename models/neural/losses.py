@@ -10,6 +10,9 @@ from torch.nn import functional
 CHUNK = 1024
 """Rows of logits held at once: the full matrix of a batch against a catalogue never exists."""
 
+STEP = 64
+"""Rows are padded to a multiple of it: fewer shapes, so that libraries which compile a kernel for each keep fewer."""
+
 
 def dense_loss(queries: Tensor, vectors: Tensor, targets: Tensor, temperature: float, smoothing: float) -> Tensor:
     """Mean cross-entropy of softmax(cosine / temperature) over the given vectors.
@@ -33,24 +36,35 @@ class _CosineSoftmax(torch.autograd.Function):
     def forward(
         ctx: Any, queries: Tensor, vectors: Tensor, targets: Tensor, temperature: float, smoothing: float
     ) -> Tensor:
-        q, v = (queries / temperature).bfloat16(), vectors.bfloat16()
+        q, v = _padded(queries / temperature).bfloat16(), vectors.bfloat16()
         logits = torch.empty(min(CHUNK, len(q)), len(v), dtype=torch.bfloat16, device=q.device)
         ones = v.new_ones(len(v), 1)
-        loss, grad_q, grad_v = queries.new_zeros(()), torch.empty_like(queries), torch.zeros_like(vectors)
+        loss, grad_q, grad_v = (
+            queries.new_zeros(()),
+            torch.empty_like(q, dtype=torch.float32),
+            torch.zeros_like(vectors),
+        )
         for start in range(0, len(q), CHUNK):
             rows = q[start : start + CHUNK]
             part = torch.mm(rows, v.T, out=logits[: len(rows)])
             part.sub_(1 / temperature).exp_()
             mass = (part @ ones).float()  # [rows, 1]
-            loss += mass.log().sum()
+            loss += mass[: max(0, len(queries) - start)].log().sum()
             grad_q[start : start + CHUNK] = (part @ v).float() / mass
             grad_v += (part.T @ (rows.float() / mass).bfloat16()).float()
-        return _finish(ctx, (q.float(), v.float()), targets, loss, (grad_q, grad_v), temperature, smoothing)
+        kept = len(queries)
+        inputs, gradients = (q[:kept].float(), v.float()), (grad_q[:kept], grad_v)
+        return _finish(ctx, inputs, targets, loss, gradients, temperature, smoothing)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         grad_q, grad_v = ctx.saved_tensors
         return grad * grad_q, grad * grad_v, None, None, None
+
+
+def _padded(rows: Tensor) -> Tensor:
+    """The rows, with zero rows up to a multiple of `STEP`; these add nothing to a gradient of the vectors."""
+    return functional.pad(rows, (0, 0, 0, -len(rows) % STEP))
 
 
 def _finish(

@@ -73,12 +73,17 @@ def epoch_batches(histories: Histories, config: TrainingConfig, *, causal: bool,
 def collate(windows: list[Items], *, causal: bool) -> Batch:
     """One batch from windows, each the history and the item that follows."""
     lengths = np.array([len(window) - 1 for window in windows], np.int64)
-    items = np.zeros((len(windows), lengths.max()), np.int64)
+    items = np.zeros((len(windows), _rounded(int(lengths.max()))), np.int64)
     targets = np.full(items.shape if causal else (len(windows), 1), NO_TARGET, np.int64)
     for row, window in enumerate(windows):
         items[row, : len(window) - 1] = window[:-1]
         targets[row, : len(window) - 1 if causal else 1] = window[1:] if causal else window[-1:]
     return Batch(*(torch.from_numpy(part) for part in (items, lengths, targets)))
+
+
+def _rounded(length: int) -> int:
+    """The next even number: fewer shapes, so that libraries which compile a kernel for each keep fewer."""
+    return length + length % 2
 
 
 def steps_per_epoch(histories: Histories, config: TrainingConfig, *, causal: bool) -> int:

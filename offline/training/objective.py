@@ -46,8 +46,8 @@ class Objective(nn.Module):
             encoded.queries[wanted].float(), vectors.float(), self.row_of[truth], config.temperature, config.smoothing
         )
         codes = network.items.plain_codes(targets.clamp(min=0))
-        outputs = network.decoder.teach(encoded, lengths, codes)[wanted]
-        logits = [head(outputs[:, level]) for level, head in enumerate(network.decoder.heads)]
+        outputs = network.decoder.teach(encoded, lengths, codes)
+        logits = [head(outputs[:, :, level])[wanted] for level, head in enumerate(network.decoder.heads)]
         generative = code_loss(logits, network.items.plain_codes(truth), config.code_smoothing)
         total = config.dense_weight * dense + config.generative_weight * generative
         return Losses(total, dense.detach(), generative.detach())
