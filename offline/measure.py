@@ -1,11 +1,11 @@
-"""Wall time and peak memory of a piece of work."""
+"""Wall time, processor time and peak memory of a piece of work."""
 
 import resource
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 RESET_PEAK = "5"
@@ -18,16 +18,18 @@ class Cost:
 
     Attributes:
         seconds: wall time.
+        cpu_seconds: processor time of all threads; unlike wall time it tells little of who else was busy.
         peak_mib: greatest resident memory of the process meanwhile, MiB, what it held before included; where the
             kernel cannot reset its mark, the greatest since the process started.
     """
 
     seconds: float = 0.0
+    cpu_seconds: float = 0.0
     peak_mib: float = 0.0
 
     def facts(self) -> dict[str, float]:
         """For the manifest."""
-        return {"seconds": round(self.seconds, 3), "peak_mib": round(self.peak_mib, 1)}
+        return {name: round(value, 2) for name, value in asdict(self).items()}
 
 
 def _reset_peak() -> None:
@@ -52,9 +54,9 @@ def measured() -> Iterator[Cost]:
     """Measure the body."""
     cost = Cost()
     _reset_peak()
-    start = time.perf_counter()
+    start, cpu_start = time.perf_counter(), time.process_time()
     try:
         yield cost
     finally:
-        cost.seconds = time.perf_counter() - start
+        cost.seconds, cost.cpu_seconds = time.perf_counter() - start, time.process_time() - cpu_start
         cost.peak_mib = peak_mib()

@@ -58,4 +58,4 @@ class Reporter:
 
     def done(self, name: str, cost: Cost) -> None:
         """What a job took."""
-        self.say(f"{name:<16} {cost.seconds:8.2f} s {cost.peak_mib:8.0f} MiB")
+        self.say(f"{name:<16} {cost.seconds:8.2f} s {cost.cpu_seconds:8.2f} s CPU {cost.peak_mib:8.0f} MiB peak")

@@ -50,6 +50,10 @@ def list_command(bundles: options.Bundles, as_json: options.AsJson = False) -> N
         typer.echo(f"{mark} {entry['version']}  {what}")
 
 
+def _cost(cost: dict[str, float]) -> str:
+    return f"{cost['seconds']} s, {cost['cpu_seconds']} s CPU, {cost['peak_mib']} MiB peak"
+
+
 def _summary(manifest: Manifest) -> list[str]:
     size = sum(entry.bytes for entry in manifest.files.values())
     lines = [
@@ -61,7 +65,7 @@ def _summary(manifest: Manifest) -> list[str]:
     ]
     lines += [f"{name:<9} {value}" for name, value in manifest.statistics.items() if name != "items"]
     costs = manifest.sections.get("jobs", {})
-    return lines + [f"job       {name}: {cost['seconds']} s, {cost['peak_mib']} MiB" for name, cost in costs.items()]
+    return lines + [f"job       {name}: {_cost(cost)}" for name, cost in costs.items()]
 
 
 @app.command("show")

@@ -18,6 +18,8 @@ from offline.results import as_table, results, write_predictions, write_results
 
 app = typer.Typer(add_completion=False)
 
+PIPE_COLUMNS = 400
+
 Names = Annotated[str, typer.Option("--retrievers", help="Names between commas: tgh-1,tgh-2,...")]
 Ks = Annotated[str, typer.Option("--k", help="Cut-offs between commas; those up to 10 cut one list of 10.")]
 Out = Annotated[Path | None, typer.Option("--out", help="Write results.json (fractions).")]
@@ -69,4 +71,10 @@ def evaluate_command(
         told = report_on(opened, test, evaluation, ks, settings, reporter, data_set=title, judgments=graded, notes=said)
         for path in write_report(told, report):
             reporter.say(str(path))
-    Console(width=None, soft_wrap=True).print(as_table(evaluation, len(test)))
+    _wide_console().print(as_table(evaluation, len(test)))
+
+
+def _wide_console() -> Console:
+    """A pipe or a file has no width that a table must fit into."""
+    console = Console()
+    return console if console.is_terminal else Console(width=PIPE_COLUMNS)
