@@ -25,7 +25,7 @@ const tuner = createTuner({ client: api, products, session, choices, onView: vie
 const shop = createShop({ client: api, products, onView: view, onTrouble: trouble });
 
 function connect(key) {
-  return createClient({ baseUrl: BASE, timeoutMs: 5000, retries: 1, apiKey: key ?? undefined });
+  return createClient({ baseUrl: BASE, timeoutMs: 15_000, retries: 1, apiKey: key ?? undefined });
 }
 
 function stored(name) {

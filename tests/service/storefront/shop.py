@@ -17,7 +17,7 @@ SHORTLIST = Path(sys.executable).with_name("shortlist")
 ODD_ID = "a/b%c <b>"
 SCRIPT = '<img src="x" onerror="document.title=1"><script>document.title=2</script>'
 SHOPPERS, VIEWS = 60, 8
-START_S = 120.0
+START_S, COMMAND_S = 120.0, 300.0
 
 
 def catalogue() -> list[dict[str, object]]:
@@ -55,9 +55,20 @@ def build_shop(folder: Path) -> Path:
     interactions.write_text("user_id,item_id,timestamp\n" + rows)
     (folder / "build.toml").write_text("[ratings]\nlow = 1\nhigh = 5\n")
     files = ["--interactions", interactions, "--items", items, "--config", folder / "build.toml"]
-    command = [SHORTLIST, "build", *files, "--bundles", folder / "bundles"]
-    subprocess.run(command, check=True, capture_output=True, timeout=120)
+    run("build", *files, "--bundles", folder / "bundles")
     return folder / "bundles"
+
+
+def train_shop(folder: Path) -> None:
+    """One epoch: enough for DR and its prior to be served, not to be good."""
+    files = ["--bundles", folder / "bundles", "--interactions", folder / "interactions.csv"]
+    run("train", *files, "--epochs", "1", "--threads", "1")
+
+
+def run(*arguments: str | Path) -> None:
+    """One `shortlist` command, which must succeed."""
+    done = subprocess.run([SHORTLIST, *arguments], check=False, capture_output=True, text=True, timeout=COMMAND_S)
+    assert done.returncode == 0, done.stderr[-3000:]
 
 
 @contextmanager
