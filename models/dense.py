@@ -5,10 +5,11 @@ from typing import Any
 
 import faiss
 import numpy as np
-import onnxruntime
 
 from models.bundle import layout
 from models.bundle.reader import Bundle
+from models.neural.onnx_steps import open_session
+from models.neural.weights import encoder_inputs
 from models.retrieval import Eligible, Items
 from models.similarity import Floats
 
@@ -27,18 +28,13 @@ class QueryEncoder:
 
     Args:
         model: the ONNX file.
-        inputs: float32 [n, d] or [n, tokens, d]: items as the encoder takes them in.
+        inputs: float32 [n, tokens, d]: items as the encoder takes them in.
         history: newest items of a history that count.
         threads: of ONNX Runtime.
     """
 
     def __init__(self, model: Path, inputs: Floats, history: int, threads: int) -> None:
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
-        options.log_severity_level = 3
-        self._session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-        self._inputs = inputs if inputs.ndim == 3 else inputs[:, None, :]
-        self._history = history
+        self._session, self._inputs, self._history = open_session(model, threads), inputs, history
 
     def encode(self, history: Items) -> Floats:
         """float32 [d], L2-normalised, of one history of at least one item."""
@@ -108,9 +104,8 @@ class Dense:
 
     def __init__(self, bundle: Bundle, threads: int = 1) -> None:
         faiss.omp_set_num_threads(threads)
-        inputs = layout.QUERY_INPUTS if bundle.has(layout.QUERY_INPUTS) else layout.ITEM_VECTORS
         history = int(bundle.manifest.sections["training"]["config"]["history"])
-        self.encoder = QueryEncoder(bundle.file(layout.QUERY_ENCODER), bundle.array(inputs), history, threads)
+        self.encoder = QueryEncoder(bundle.file(layout.QUERY_ENCODER), encoder_inputs(bundle), history, threads)
         self.index = DenseIndex(faiss.read_index(str(bundle.file(layout.INDEX))))
         self.encoder.encode(np.zeros(1, np.int32))
 

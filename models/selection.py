@@ -4,6 +4,8 @@ A ring gives its best items up to its budget and keeps the rest aside. A ring th
 up from what nearer rings kept aside, and what its anchor still misses at the end is taken from all that its rings kept
 aside, nearest ring first each time. A second anchor leaves out what the first chose. Items that may not be returned
 are passed over as if no ring held them.
+
+Kernels take plain arrays: a tuple of arrays costs more at each call than the work that the call does.
 """
 
 from typing import NamedTuple
@@ -12,14 +14,17 @@ import numpy as np
 import numpy.typing as npt
 
 from models.budgets import Budgets
-from models.chosen import Chosen, Rule, may_enter
+from models.chosen import Chosen, Rule
 from models.kernels import compiled
-from models.similarity import Floats, Items
+from models.similarity import Floats, Items, Mask, is_allowed
 
 UNPROVEN = -1
 """The stored lists end before the answer is certain."""
 
+HEAD, TAIL, LACKING = 0, 1, 2
 Spans = npt.NDArray[np.int64]
+"""int64 [3, 3]: a row a ring, where it begins and ends in the store, and how many of its items the store lacks."""
+Sources = npt.NDArray[np.uint8]
 
 
 class RingStore(NamedTuple):
@@ -41,83 +46,147 @@ class RingStore(NamedTuple):
 
 
 @compiled
-def _take(store: RingStore, span: Spans, source: int, wanted: int, rule: Rule, out: Chosen, n: int) -> int:
-    """Move items from the span's head until the list holds `wanted`; its new length."""
-    while n < wanted and span[0] < span[1]:
-        item = store.items[span[0]]
-        if may_enter(item, rule, out.items[:n]):
-            out.items[n], out.scores[n], out.sources[n] = item, store.scores[span[0]], source
+def _may_enter(item: int, mask: Mask, blocked: Items, chosen: Items, before: int) -> bool:
+    """Whether an item may be returned and no earlier anchor chose it; the rings of one anchor share no item."""
+    if not is_allowed(item, mask, blocked):
+        return False
+    for place in range(before):  # noqa: SIM110 - generators do not compile
+        if chosen[place] == item:
+            return False
+    return True
+
+
+@compiled
+def _take(
+    items: Items,
+    scores: Floats,
+    spans: Spans,
+    ring: int,
+    wanted: int,
+    mask: Mask,
+    blocked: Items,
+    chosen: Items,
+    chosen_scores: Floats,
+    sources: Sources,
+    before: int,
+    n: int,
+) -> int:
+    """Move items from the ring's head until the list holds `wanted`; its new length."""
+    place, tail = spans[ring, HEAD], spans[ring, TAIL]
+    while n < wanted and place < tail:
+        item = items[place]
+        if _may_enter(item, mask, blocked, chosen, before):
+            chosen[n], chosen_scores[n], sources[n] = item, scores[place], ring
             n += 1
-        span[0] += 1
+        place += 1
+    spans[ring, HEAD] = place
     return n
 
 
 @compiled
-def _count(store: RingStore, span: Spans, limit: int, rule: Rule, chosen: Items) -> int:
-    """How many items of the span could be taken, up to `limit`."""
+def _count(
+    items: Items, spans: Spans, ring: int, limit: int, mask: Mask, blocked: Items, chosen: Items, before: int
+) -> int:
+    """How many items of the ring could be taken, up to `limit`."""
     found = 0
-    for place in range(span[0], span[1]):
+    for place in range(spans[ring, HEAD], spans[ring, TAIL]):
         if found == limit:
             break
-        found += may_enter(store.items[place], rule, chosen)
+        if _may_enter(items[place], mask, blocked, chosen, before):
+            found += 1
     return found
 
 
 @compiled
-def _kept_aside(store: RingStore, spans: Spans, rings: int, wanted: int, rule: Rule, out: Chosen, n: int) -> int:
-    """Take what the first rings kept aside, nearest first, until the list holds `wanted`; its new length."""
-    for ring in range(rings):
-        n = _take(store, spans[ring], ring, wanted, rule, out, n)
-        if n < wanted and spans[ring, 2]:
-            return UNPROVEN
-    return n
-
-
-@compiled
-def _spans(store: RingStore, row: int) -> Spans:
-    """int64 [3, 3]: where each ring begins and ends in the store, and how many of its items the store lacks."""
+def _spans(offsets: npt.NDArray[np.int64], ends: Items, sizes: Items, row: int) -> Spans:
     spans = np.empty((3, 3), np.int64)
     begin = np.int64(0)
     for ring in range(3):
-        end = np.int64(store.ends[row, ring])
-        spans[ring, 0], spans[ring, 1] = store.offsets[row] + begin, store.offsets[row] + end
-        spans[ring, 2] = store.sizes[row, ring] - (end - begin)
+        end = np.int64(ends[row, ring])
+        spans[ring, HEAD], spans[ring, TAIL] = offsets[row] + begin, offsets[row] + end
+        spans[ring, LACKING] = sizes[row, ring] - (end - begin)
         begin = end
     return spans
 
 
 @compiled
-def _from_anchor(store: RingStore, row: int, budgets: Budgets, rule: Rule, out: Chosen, n: int) -> int:
-    """One anchor's items, each ring's made-up items before its own; the list's new length."""
-    spans, rings, total = _spans(store, row), 0, n
-    for ring in range(3):
-        budget = budgets[ring]
+def _from_anchor(
+    items: Items,
+    scores: Floats,
+    spans: Spans,
+    budgets: Budgets,
+    mask: Mask,
+    blocked: Items,
+    chosen: Items,
+    chosen_scores: Floats,
+    sources: Sources,
+    before: int,
+) -> int:
+    """One anchor's items behind the `before` that are there, each ring's made-up items before its own; the new length.
+
+    Each ring is asked in turn: first what nearer rings kept aside makes up for what it lacks, then its own items. Past
+    the last ring, what is still missing comes from all of them.
+    """
+    n, total = before, before
+    for ring in range(4):
+        budget = budgets[ring] if ring < 3 else -1
+        own = 0
+        if budget >= 0:
+            total += budget
+            own = _count(items, spans, ring, budget, mask, blocked, chosen, before)
+            if own < budget and spans[ring, LACKING]:
+                return UNPROVEN
+        wanted = n + budget - own if budget >= 0 else total
+        for nearer in range(ring):
+            n = _take(items, scores, spans, nearer, wanted, mask, blocked, chosen, chosen_scores, sources, before, n)
+            if n < wanted and spans[nearer, LACKING]:
+                return UNPROVEN
         if budget < 0:
             break
-        rings, total = ring + 1, total + budget
-        own = _count(store, spans[ring], budget, rule, out.items[:n])
-        if own < budget and spans[ring, 2]:
-            return UNPROVEN
-        n = _kept_aside(store, spans, ring, n + budget - own, rule, out, n)
-        if n == UNPROVEN:
-            return UNPROVEN
-        n = _take(store, spans[ring], ring, n + own, rule, out, n)
-    return _kept_aside(store, spans, rings, total, rule, out, n)
+        n = _take(items, scores, spans, ring, n + own, mask, blocked, chosen, chosen_scores, sources, before, n)
+    return n
 
 
 @compiled
-def _sort(out: Chosen, n: int) -> None:
+def _sort(items: Items, scores: Floats, sources: Sources, n: int) -> None:
     """Best score first, ties by item index; the list comes in a few sorted runs, which insertion suits."""
     for place in range(1, n):
-        item, score, source = out.items[place], out.scores[place], out.sources[place]
+        item, score, source = items[place], scores[place], sources[place]
         at = place
-        while at and (out.scores[at - 1] < score or (out.scores[at - 1] == score and out.items[at - 1] > item)):
-            out.items[at], out.scores[at], out.sources[at] = out.items[at - 1], out.scores[at - 1], out.sources[at - 1]
+        while at and (scores[at - 1] < score or (scores[at - 1] == score and items[at - 1] > item)):
+            items[at], scores[at], sources[at] = items[at - 1], scores[at - 1], sources[at - 1]
             at -= 1
-        out.items[at], out.scores[at], out.sources[at] = item, score, source
+        items[at], scores[at], sources[at] = item, score, source
 
 
 @compiled
+def _select(
+    offsets: npt.NDArray[np.int64],
+    ends: Items,
+    sizes: Items,
+    items: Items,
+    scores: Floats,
+    first: int,
+    second: int,
+    budgets: Budgets,
+    mask: Mask,
+    blocked: Items,
+    by_score: bool,
+    chosen: Items,
+    chosen_scores: Floats,
+    sources: Sources,
+) -> int:
+    n = 0
+    for anchor in range(len(budgets)):
+        spans = _spans(offsets, ends, sizes, second if anchor else first)
+        n = _from_anchor(items, scores, spans, budgets[anchor], mask, blocked, chosen, chosen_scores, sources, n)
+        if n == UNPROVEN:
+            return n
+    if by_score:
+        _sort(chosen, chosen_scores, sources, n)
+    return n
+
+
 def select(store: RingStore, first: int, second: int, budgets: Budgets, rule: Rule, by_score: bool, out: Chosen) -> int:
     """Fill `out` from the ring lists of one or two anchors.
 
@@ -133,9 +202,4 @@ def select(store: RingStore, first: int, second: int, budgets: Budgets, rule: Ru
     Returns:
         The number of items chosen, or `UNPROVEN`.
     """
-    n = _from_anchor(store, first, budgets[0], rule, out, 0)
-    if n != UNPROVEN and len(budgets) > 1:
-        n = _from_anchor(store, second, budgets[1], rule, out, n)
-    if n != UNPROVEN and by_score:
-        _sort(out, n)
-    return n
+    return _select(*store, first, second, budgets, *rule, by_score, *out)

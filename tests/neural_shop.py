@@ -12,62 +12,73 @@ import torch
 
 from models.bundle import layout
 from models.bundle.writer import BundleWriter
-from models.neural.config import Preset, TrainingConfig, network_preset
+from models.neural.config import NetworkConfig, Preset, TrainingConfig, network_preset
 from models.neural.network import Network
-from models.neural.semantic_ids import IdConfig, kmeans_ids
+from models.neural.semantic_ids import IdConfig, SemanticIds, kmeans_ids
 from offline.training.export import export_query_encoder, write_generator
+from offline.training.export_generator import export_generator
 from offline.training.semantic import write_semantic_ids
 
 CONFIG = TrainingConfig(history=6)
 IDS = IdConfig(codebook=4)
+GRAPHS = (layout.QUERY_ENCODER, layout.GENERATOR_START, layout.GENERATOR_STEP)
+OF_THE_SHOP = ("decoder.code", "decoder.heads", "items")
+"""Weights whose shapes depend on the shop; none of them is in the graphs."""
 
 
-def network_for(embeddings: np.ndarray, popularity: np.ndarray) -> tuple[Network, object]:
-    """A small network of random weights, the same encoder for every shop of one embedding width, and its IDs."""
-    ids = kmeans_ids(embeddings, np.ones(len(embeddings), np.bool_), IDS)
-    config = replace(
-        network_preset(Preset.COMPACT, text_width=embeddings.shape[1], codebooks=ids.codebooks),
+def small(text_width: int, codebooks: tuple[int, ...]) -> NetworkConfig:
+    """A network of a few thousand weights."""
+    return replace(
+        network_preset(Preset.COMPACT, text_width=text_width, codebooks=codebooks),
         width=16, heads=2, head_width=8, feed_forward=16, encoder_layers=1, decoder_layers=1,
     )  # fmt: skip
+
+
+def network_for(embeddings: np.ndarray, popularity: np.ndarray, ids: SemanticIds) -> Network:
+    """Random weights, those of the graphs the same for every shop."""
     torch.manual_seed(0)
     codes, seen = torch.from_numpy(ids.codes).long(), torch.from_numpy(popularity > 0)
-    network = Network(config, torch.from_numpy(embeddings), codes, seen).eval()
-    network.encoder.load_state_dict(encoder_weights(config.width))
-    return network, ids
+    network = Network(small(embeddings.shape[1], ids.codebooks), torch.from_numpy(embeddings), codes, seen)
+    network.load_state_dict(shared_weights(), strict=False)
+    return network.eval()
+
+
+def a_network() -> Network:
+    """Any such network."""
+    codes = torch.tensor([[0, 0, 0, 0], [1, 0, 0, 0]])
+    return Network(small(2, (4, 4, 4, 1)), torch.eye(2), codes, torch.ones(2, dtype=torch.bool)).eval()
 
 
 @cache
-def encoder_weights(width: int) -> dict[str, torch.Tensor]:
-    """Random weights that do not depend on the shop."""
-    from models.neural.encoder import Encoder
-
-    config = replace(
-        network_preset(Preset.COMPACT, text_width=2, codebooks=(4, 4, 4, 1)),
-        width=width, heads=2, head_width=8, feed_forward=16, encoder_layers=1, decoder_layers=1,
-    )  # fmt: skip
+def shared_weights() -> dict[str, torch.Tensor]:
+    """Random weights of what the graphs hold."""
     torch.manual_seed(1)
-    return Encoder(config).state_dict()
+    state = a_network().state_dict()
+    return {name: value for name, value in state.items() if not name.startswith(OF_THE_SHOP)}
 
 
 @cache
-def query_encoder(width: int) -> Path:
-    """The ONNX file of that encoder, exported once."""
-    embeddings = np.eye(2, dtype=np.float32)
-    network, _ = network_for(embeddings, np.ones(2, np.int64))
-    path = Path(mkdtemp()) / "encoder.onnx"
-    export_query_encoder(network, CONFIG.history, path)
-    return path
+def graphs() -> Path:
+    """A folder with the ONNX files of those weights, exported once a session."""
+    folder, network = Path(mkdtemp()), a_network()
+    network.load_state_dict(shared_weights(), strict=False)
+    export_query_encoder(network, CONFIG.history, folder / layout.QUERY_ENCODER)
+    start, step = folder / layout.GENERATOR_START, folder / layout.GENERATOR_STEP
+    export_generator(network.encoder, network.decoder, start, step)
+    return folder
 
 
 def add_neural(writer: BundleWriter, embeddings: np.ndarray, popularity: np.ndarray) -> None:
     """What dr, dr-prior, fused, gr, id-last and id+sem need."""
-    network, ids = network_for(embeddings, popularity)
+    ids = kmeans_ids(embeddings, np.ones(len(embeddings), np.bool_), IDS)
+    network = network_for(embeddings, popularity, ids)
     with torch.inference_mode():
         vectors = network.items.vectors(network.items.texts()).numpy()
     index = faiss.IndexFlatIP(vectors.shape[1])
     index.add(vectors)
     faiss.write_index(index, str(writer.folder / layout.INDEX))
-    shutil.copyfile(query_encoder(vectors.shape[1]), writer.folder / layout.QUERY_ENCODER)
+    for name in GRAPHS:
+        shutil.copyfile(graphs() / name, writer.folder / name)
     write_generator(network, CONFIG, writer.folder / layout.GENERATOR)
     write_semantic_ids(writer, ids, IDS)
     writer.add_array(layout.ITEM_VECTORS, vectors)

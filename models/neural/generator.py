@@ -1,23 +1,18 @@
-"""The trained generator of a bundle: queries in, lists of items out, on CPU or GPU."""
+"""The trained generator of a bundle: queries in, lists of items out, through ONNX Runtime or, on a GPU, torch."""
 
-import json
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-import torch
-from safetensors import safe_open
 
 from models.bundle import layout
 from models.bundle.reader import Bundle
 from models.neural.allowed import Allowed, RankBitmap
-from models.neural.beam import BeamRequest, BeamResult, search
-from models.neural.config import NetworkConfig
-from models.neural.decoder import Decoder
-from models.neural.encoder import Encoder
-from models.neural.steps import NetworkSteps
+from models.neural.beam import BeamRequest, BeamResult, Steps, search
+from models.neural.onnx_steps import OnnxSteps, open_decoder
 from models.neural.trie import Trie
+from models.neural.weights import read_weights
 from models.retrieval import Eligible, Query
 
 REQUIRES = (
@@ -26,6 +21,8 @@ REQUIRES = (
     layout.TRIE_CODES,
     layout.TRIE_ITEMS,
     layout.GENERATOR,
+    layout.GENERATOR_START,
+    layout.GENERATOR_STEP,
     layout.ITEM_VECTORS,
 )
 """Artifacts that generation needs."""
@@ -36,25 +33,28 @@ KEPT_BITMAPS = 8
 """Masks (stock, filters) whose bitmaps are kept."""
 
 
+def gpu_at_hand() -> bool:
+    """Whether the machine has an NVIDIA GPU that torch can use; torch is only imported where a driver is."""
+    if not Path("/dev/nvidiactl").exists():
+        return False
+    import torch
+
+    return torch.cuda.is_available()
+
+
 class Generator:
     """Constrained beam search over one bundle.
 
     Args:
         bundle: holds `REQUIRES`.
-        device: where the network computes; the trie stays on the CPU.
+        device: `cpu` (ONNX Runtime) or a device of torch; the trie stays on the CPU.
+        threads: of ONNX Runtime.
     """
 
-    def __init__(self, bundle: Bundle, device: torch.device) -> None:
-        config, history, tensors = _weights(bundle, device)
-        encoder, decoder = Encoder(config), Decoder(config)
-        for name, module in (("encoder", encoder), ("decoder", decoder)):
-            prefix = f"{name}."
-            mine = {key.removeprefix(prefix): value for key, value in tensors.items() if key.startswith(prefix)}
-            module.load_state_dict(mine)
-            module.eval().to(device)
-        self._encoder, self._decoder, self._history = encoder, decoder, history
-        self._inputs = _inputs(bundle).to(device)
-        self.config, self.trie = config, _trie(bundle, config)
+    def __init__(self, bundle: Bundle, *, device: str = "cpu", threads: int = 1) -> None:
+        self.config = read_weights(bundle.file(layout.GENERATOR)).config
+        self.steps = _steps(bundle, device, threads)
+        self.trie = _trie(bundle, self.config.codebooks)
         self._ranks = np.empty(self.trie.n_items, np.int32)
         self._ranks[self.trie.items] = np.arange(self.trie.n_items, dtype=np.int32)
         self._all = RankBitmap.of(np.ones(self.trie.n_items, np.bool_))
@@ -63,10 +63,6 @@ class Generator:
     def generate(self, queries: Sequence[Query]) -> list[BeamResult]:
         """One result a query; every history holds at least one item."""
         return search(self.steps(), self.trie, [self.request(query) for query in queries])
-
-    def steps(self) -> NetworkSteps:
-        """The network as one search uses it; searches of several threads do not meet."""
-        return NetworkSteps(self._encoder, self._decoder, self._inputs, self._history)
 
     def request(self, query: Query) -> BeamRequest:
         """A query as the search takes it: the beam is at least 50 and k."""
@@ -87,26 +83,18 @@ class Generator:
         return bitmap
 
 
-def _weights(bundle: Bundle, device: torch.device) -> tuple[NetworkConfig, int, dict[str, torch.Tensor]]:
-    with safe_open(bundle.file(layout.GENERATOR), framework="pt", device=str(device)) as file:
-        facts: dict[str, Any] = json.loads(file.metadata()["config"])
-        tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
-    return NetworkConfig.of(facts["network"]), int(facts["history"]), tensors
+def _steps(bundle: Bundle, device: str, threads: int) -> Callable[[], Steps]:
+    """What makes the steps of one search; searches of several threads do not meet."""
+    if device == "cpu":
+        decoder = open_decoder(bundle, threads)
+        return lambda: OnnxSteps(decoder)
+    from models.neural.steps import open_network
+
+    network = open_network(bundle, device)
+    return network.steps
 
 
-def _inputs(bundle: Bundle) -> torch.Tensor:
-    name = layout.QUERY_INPUTS if bundle.has(layout.QUERY_INPUTS) else layout.ITEM_VECTORS
-    inputs = torch.from_numpy(np.array(bundle.array(name)))
-    return inputs if inputs.ndim == 3 else inputs[:, None]
-
-
-def _trie(bundle: Bundle, config: NetworkConfig) -> Trie:
-    starts, codes, items = (
-        np.array(bundle.array(name)) for name in (layout.TRIE_STARTS, layout.TRIE_CODES, layout.TRIE_ITEMS)
-    )
-    return Trie.load(starts, codes, items, config.codebooks)
-
-
-def best_device() -> torch.device:
-    """A GPU where there is one."""
-    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+def _trie(bundle: Bundle, codebooks: tuple[int, ...]) -> Trie:
+    names = (layout.TRIE_STARTS, layout.TRIE_CODES, layout.TRIE_ITEMS)
+    starts, codes, items = (np.array(bundle.array(name)) for name in names)
+    return Trie.load(starts, codes, items, codebooks)

@@ -1,18 +1,52 @@
 """What beam search asks of the network: log-probabilities of the next code, with everything about a history kept."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
+from models.bundle import layout
+from models.bundle.reader import Bundle
 from models.neural.decoder import Decoder
 from models.neural.encoder import Encoder, last
 from models.neural.layers import KeysValues
+from models.neural.onnx_steps import padded
+from models.neural.weights import encoder_inputs, read_weights
 
 Float32s = npt.NDArray[np.float32]
 Int32s = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class OpenNetwork:
+    """Encoder and decoder of a bundle on a device, shared by searches."""
+
+    encoder: Encoder
+    decoder: Decoder
+    inputs: Tensor
+    history: int
+
+    def steps(self) -> "NetworkSteps":
+        """For one search."""
+        return NetworkSteps(self.encoder, self.decoder, self.inputs, self.history)
+
+
+def open_network(bundle: Bundle, device: str) -> OpenNetwork:
+    """The network of a bundle, on a device of torch."""
+    weights = read_weights(bundle.file(layout.GENERATOR))
+    parts: dict[str, nn.Module] = {"encoder": Encoder(weights.config), "decoder": Decoder(weights.config)}
+    for name, module in parts.items():
+        mine = {key: value for key, value in weights.arrays.items() if key.startswith(f"{name}.")}
+        module.load_state_dict({key.removeprefix(f"{name}."): torch.from_numpy(value) for key, value in mine.items()})
+        module.eval().to(device)
+    encoder, decoder = parts["encoder"], parts["decoder"]
+    assert isinstance(encoder, Encoder)
+    assert isinstance(decoder, Decoder)
+    inputs = torch.from_numpy(np.array(encoder_inputs(bundle))).to(device)
+    return OpenNetwork(encoder, decoder, inputs, weights.history)
 
 
 class NetworkSteps:
@@ -34,7 +68,7 @@ class NetworkSteps:
     @torch.inference_mode()
     def start(self, histories: Sequence[Int32s]) -> Float32s:
         """As in `Steps`."""
-        items, lengths = self._batch(histories)
+        items, lengths = (torch.from_numpy(part).to(self.inputs.device) for part in self._batch(histories))
         encoded = self.encoder(self.inputs[items], lengths)
         self.memory = self.decoder.memory(encoded.states)
         self.bias = self.decoder.history_bias(lengths, encoded.states.shape[1])
@@ -59,11 +93,5 @@ class NetworkSteps:
         logits = self.decoder.heads[level](y[:, :, 0]).float()
         return logits.log_softmax(-1).cpu().numpy()  # type: ignore[no-any-return]
 
-    def _batch(self, histories: Sequence[Int32s]) -> tuple[Tensor, Tensor]:
-        newest = [history[-self.history :] for history in histories]
-        lengths = [len(history) for history in newest]
-        items = np.zeros((len(newest), max(lengths)), np.int64)
-        for row, history in enumerate(newest):
-            items[row, : len(history)] = history
-        device = self.inputs.device
-        return torch.from_numpy(items).to(device), torch.tensor(lengths, device=device)
+    def _batch(self, histories: Sequence[Int32s]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        return padded([history[-self.history :] for history in histories])

@@ -1,4 +1,4 @@
-"""`gr`: the next item's semantic ID, generated code by code. Needs torch, so only a worker or a job opens it."""
+"""`gr`: the next item's semantic ID, generated code by code; torch is only imported where a GPU is."""
 
 from collections.abc import Sequence
 
@@ -6,21 +6,14 @@ import numpy as np
 
 from models import backfill
 from models.backfill import Backfill
-from models.bundle import layout
 from models.bundle.reader import Bundle
+from models.neural import generator
 from models.neural.beam import BeamResult
+from models.neural.generator import Generator, gpu_at_hand
 from models.retrieval import Candidates, Query
 from models.words import SOURCE_CODE, RetrieverName, Source
 
-REQUIRES = (
-    layout.CODES,
-    layout.TRIE_STARTS,
-    layout.TRIE_CODES,
-    layout.TRIE_ITEMS,
-    layout.GENERATOR,
-    layout.ITEM_VECTORS,
-    *backfill.REQUIRES,
-)
+REQUIRES = (*generator.REQUIRES, *backfill.REQUIRES)
 
 _GR = SOURCE_CODE[Source.GR]
 
@@ -28,11 +21,9 @@ _GR = SOURCE_CODE[Source.GR]
 class GrRetriever:
     """Constrained beam search; lists carry whether they are provably exact."""
 
-    def __init__(self, bundle: Bundle, name: RetrieverName = RetrieverName.GR) -> None:
-        from models.neural.generator import Generator, best_device
-
+    def __init__(self, bundle: Bundle, name: RetrieverName = RetrieverName.GR, *, threads: int = 1) -> None:
         self.name, self._backfill = name, Backfill(bundle)
-        self._generator = Generator(bundle, best_device())
+        self._generator = Generator(bundle, device="cuda" if gpu_at_hand() else "cpu", threads=threads)
 
     def retrieve(self, query: Query) -> Candidates:
         """The k most probable eligible items; popular ones without a history."""

@@ -17,7 +17,7 @@ from offline.commands import options
 app = typer.Typer(add_completion=False, no_args_is_help=True, help="Time what answers a request.")
 
 Rounds = Annotated[int, typer.Option("--rounds", min=1, help="Calls that are timed.")]
-Threads = Annotated[int, typer.Option("--threads", min=1, help="Threads of torch.")]
+Threads = Annotated[int, typer.Option("--threads", min=1, help="Threads of ONNX Runtime and torch.")]
 
 
 @app.command()
@@ -50,7 +50,7 @@ def gr(
 
     torch.set_num_threads(threads)
     opened = Bundle.open(bundle)
-    generator = Generator(opened, torch.device("cpu"))
+    generator = Generator(opened, threads=threads)
     asked = queries(opened, count=32, history=10, k=k)
     mine = decode.ours(generator, asked, rounds)
     typer.echo(f"gr, {opened.n_items:,} items, k {k}: {mine}")

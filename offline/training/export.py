@@ -1,8 +1,6 @@
 """What serving needs of a trained network: an ONNX query encoder, generator weights, item vectors."""
 
 import json
-import logging
-import warnings
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +8,6 @@ import onnxruntime
 import torch
 from safetensors.torch import save_file
 from torch import Tensor, nn
-from torch.export import Dim
 
 from models.bundle import layout
 from models.bundle.writer import BundleWriter
@@ -18,6 +15,8 @@ from models.errors import BundleError
 from models.neural.config import ItemTokens, TrainingConfig
 from models.neural.encoder import Encoder, last
 from models.neural.network import Network
+from models.neural.weights import HEADER
+from offline.training.export_generator import REQUESTS, TIME, export_generator, to_onnx
 
 TOLERANCE = 1e-4
 """Largest difference allowed between an ONNX query vector and torch's."""
@@ -47,6 +46,8 @@ def export_network(network: Network, config: TrainingConfig, writer: BundleWrite
         if network.config.tokens is ItemTokens.CODES:
             writer.add_array(layout.QUERY_INPUTS, network.items.inputs().numpy())
     write_generator(network, config, writer.folder / layout.GENERATOR)
+    start, step = writer.folder / layout.GENERATOR_START, writer.folder / layout.GENERATOR_STEP
+    export_generator(network.encoder, network.decoder, start, step)
     return export_query_encoder(network, config.history, writer.folder / layout.QUERY_ENCODER)
 
 
@@ -58,25 +59,8 @@ def export_query_encoder(network: Network, history: int, path: Path) -> float:
     """
     encoder = QueryEncoder(network.encoder).eval()
     shape = (3, min(5, history), network.config.tokens_per_item, network.config.width)
-    example = nn.functional.normalize(torch.randn(shape, generator=torch.Generator().manual_seed(0)), dim=-1)
-    path.unlink(missing_ok=True)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        logging.getLogger("torch.onnx").setLevel(logging.ERROR)
-        torch.onnx.export(
-            encoder,
-            (example, torch.tensor([1, 2, shape[1]])),
-            path,
-            input_names=["items", "lengths"],
-            output_names=["queries"],
-            dynamic_shapes={
-                "items": {0: Dim("batch", min=1, max=65536), 1: Dim("time", min=1, max=1024)},
-                "lengths": {0: Dim("batch", min=1, max=65536)},
-            },
-            external_data=False,
-            dynamo=True,
-            verbose=False,
-        )
+    examples = {"items": (_unit(shape, 0), {0: REQUESTS, 1: TIME}), "lengths": (torch.tensor([1, 2, 3]), {0: REQUESTS})}
+    to_onnx(encoder, path, examples, ["queries"])
     return _checked_difference(encoder, history, shape, path)
 
 
@@ -85,7 +69,7 @@ def _checked_difference(encoder: QueryEncoder, history: int, shape: tuple[int, .
     generator = torch.Generator().manual_seed(1)
     largest = 0.0
     for batch, time in ((1, 1), (1, history), (7, history), (2, max(1, history // 2))):
-        items = nn.functional.normalize(torch.randn(batch, time, *shape[2:], generator=generator), dim=-1)
+        items = _unit((batch, time, *shape[2:]), batch)
         lengths = torch.randint(1, time + 1, (batch,), generator=generator)
         lengths[-1] = time
         with torch.inference_mode():
@@ -100,6 +84,10 @@ def _checked_difference(encoder: QueryEncoder, history: int, shape: tuple[int, .
     return largest
 
 
+def _unit(shape: tuple[int, ...], seed: int) -> Tensor:
+    return nn.functional.normalize(torch.randn(shape, generator=torch.Generator().manual_seed(seed)), dim=-1)
+
+
 def write_generator(network: Network, config: TrainingConfig, path: Path) -> None:
     """Weights of encoder and decoder, with the configuration in the header."""
     tensors = {
@@ -109,4 +97,4 @@ def write_generator(network: Network, config: TrainingConfig, path: Path) -> Non
     }
     path.unlink(missing_ok=True)
     facts = {"network": network.config.facts(), "history": config.history}
-    save_file(tensors, path, {"config": json.dumps(facts)})
+    save_file(tensors, path, {HEADER: json.dumps(facts)})

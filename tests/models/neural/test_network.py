@@ -1,6 +1,7 @@
 """The network under both presets: what a position sees, what trains, and that decoding equals teaching."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,9 +11,11 @@ from models.neural.allowed import Allowed
 from models.neural.beam import BeamRequest, search
 from models.neural.config import NetworkConfig, Preset, network_preset
 from models.neural.network import Network
+from models.neural.onnx_steps import OnnxDecoder, OnnxSteps, open_session
 from models.neural.semantic_ids import with_unique_code
 from models.neural.steps import NetworkSteps
 from models.neural.trie import Trie
+from offline.training.export_generator import export_generator
 
 N = 30
 
@@ -109,3 +112,32 @@ def test_the_paper_preset_is_the_published_one() -> None:
     config = network_preset(Preset.PAPER, text_width=384, codebooks=(256, 256, 256, 9))
     assert (config.encoder_layers, config.decoder_layers, config.width, config.feed_forward) == (6, 6, 128, 1024)
     assert (config.heads, config.head_width, config.tokens_per_item, config.causal) == (6, 64, 4, False)
+
+
+@pytest.mark.parametrize("preset", list(Preset))
+def test_decoding_through_onnx_equals_torch(preset: Preset, tmp_path: Path) -> None:
+    network = tiny(preset).eval()
+    start, step = tmp_path / "start.onnx", tmp_path / "step.onnx"
+    export_generator(network.encoder, network.decoder, start, step)
+    inputs = network.items.inputs().detach()
+    torch_steps = NetworkSteps(network.encoder, network.decoder, inputs, history=20)
+    onnx_steps = OnnxSteps(onnx_decoder(network, inputs.numpy(), start, step))
+    trie = Trie.build(network.items.plain_codes(torch.arange(N)).int().numpy(), network.config.codebooks)
+    ranks = np.empty(N, np.int32)
+    ranks[trie.items] = np.arange(N, dtype=np.int32)
+    everything = Allowed.of(trie, None, np.empty(0, np.int32), ranks)
+    for histories, beam in (([[3, 4, 5], [8]], 6), ([[1]], 1), ([[2, 2, 9, 1, 7]] * 3, 40)):
+        asked = [BeamRequest(np.array(history, np.int32), beam, beam, everything) for history in histories]
+        for left, right in zip(search(torch_steps, trie, asked), search(onnx_steps, trie, asked), strict=True):
+            np.testing.assert_allclose(left.scores, right.scores, atol=1e-4)
+            assert left.items.tolist() == right.items.tolist()
+
+
+def onnx_decoder(network: Network, inputs: np.ndarray, start: Path, step: Path) -> OnnxDecoder:
+    """What a bundle's file gives, from a network in memory."""
+    decoder = network.decoder
+    tables = decoder.code.weight.detach().split(list(network.config.codebooks))
+    following = [(table + decoder.place[level + 1]).detach().numpy() for level, table in enumerate(tables[:-1])]
+    heads = [(head.weight.detach().numpy().T.copy(), head.bias.detach().numpy()) for head in decoder.heads]
+    sessions = open_session(start, 1), open_session(step, 1)
+    return OnnxDecoder(*sessions, inputs, tuple(following), tuple(heads), 20)

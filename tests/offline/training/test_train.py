@@ -12,7 +12,7 @@ from models.bundle.reader import Bundle
 from models.dense import Dense
 from models.errors import ConfigError
 from models.neural.config import Preset, training_preset
-from models.neural.generator import Generator
+from models.neural.steps import open_network
 from models.registry import available, open_retriever
 from models.retrieval import Eligible, Query
 from models.words import RetrieverName
@@ -62,7 +62,7 @@ def test_the_manifest_says_what_was_trained_and_how_well(bundle: Bundle) -> None
 
 
 def test_onnx_queries_equal_those_of_the_generators_encoder(bundle: Bundle) -> None:
-    steps, dense = Generator(bundle, torch.device("cpu")).steps(), Dense(bundle)
+    steps, dense = open_network(bundle, "cpu").steps(), Dense(bundle)
     for history in ([0], [3, 1], [0, 1, 2, 3], [4, 0, 1, 2, 3]):
         items = np.array(history, np.int32)
         newest = torch.tensor([history[-4:]])
