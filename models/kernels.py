@@ -19,6 +19,11 @@ def compiled(function: Callable[P, R]) -> Callable[P, R]:
     return cast(Callable[P, R], numba.njit(nogil=True, cache=True)(function))
 
 
+def inlined(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile into each caller: handing arrays to a function costs more than a few lines of work do."""
+    return cast(Callable[P, R], numba.njit(nogil=True, cache=True, inline="always")(function))
+
+
 def compiled_sum(function: Callable[P, R]) -> Callable[P, R]:
     """Compile a sum whose terms may be added in any order, and fused with their products."""
     fast = {"reassoc", "contract", "nsz"}

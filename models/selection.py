@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from models.budgets import Budgets
 from models.chosen import Chosen, Rule
-from models.kernels import compiled
+from models.kernels import compiled, inlined
 from models.similarity import Floats, Items, Mask, is_allowed
 
 UNPROVEN = -1
@@ -45,7 +45,7 @@ class RingStore(NamedTuple):
     scores: Floats
 
 
-@compiled
+@inlined
 def _may_enter(item: int, mask: Mask, blocked: Items, chosen: Items, before: int) -> bool:
     """Whether an item may be returned and no earlier anchor chose it; the rings of one anchor share no item."""
     if not is_allowed(item, mask, blocked):
@@ -56,7 +56,7 @@ def _may_enter(item: int, mask: Mask, blocked: Items, chosen: Items, before: int
     return True
 
 
-@compiled
+@inlined
 def _take(
     items: Items,
     scores: Floats,
@@ -83,7 +83,7 @@ def _take(
     return n
 
 
-@compiled
+@inlined
 def _count(
     items: Items, spans: Spans, ring: int, limit: int, mask: Mask, blocked: Items, chosen: Items, before: int
 ) -> int:
@@ -97,7 +97,7 @@ def _count(
     return found
 
 
-@compiled
+@inlined
 def _spans(offsets: npt.NDArray[np.int64], ends: Items, sizes: Items, row: int) -> Spans:
     spans = np.empty((3, 3), np.int64)
     begin = np.int64(0)
@@ -109,7 +109,7 @@ def _spans(offsets: npt.NDArray[np.int64], ends: Items, sizes: Items, row: int) 
     return spans
 
 
-@compiled
+@inlined
 def _from_anchor(
     items: Items,
     scores: Floats,
@@ -147,7 +147,7 @@ def _from_anchor(
     return n
 
 
-@compiled
+@inlined
 def _sort(items: Items, scores: Floats, sources: Sources, n: int) -> None:
     """Best score first, ties by item index; the list comes in a few sorted runs, which insertion suits."""
     for place in range(1, n):
@@ -202,4 +202,6 @@ def select(store: RingStore, first: int, second: int, budgets: Budgets, rule: Ru
     Returns:
         The number of items chosen, or `UNPROVEN`.
     """
-    return _select(*store, first, second, budgets, *rule, by_score, *out)
+    mask, blocked = rule
+    chosen, scores, sources = out
+    return _select(*store, first, second, budgets, mask, blocked, by_score, chosen, scores, sources)
