@@ -92,6 +92,8 @@ def _advance_all(
 
 def _padded(frontiers: Sequence[Frontier], node_codes: Int32s) -> tuple[Int32s, Int32s]:
     """Parents and codes as int32 [R, W]; rows that are shorter than the widest repeat column 0 of the step before."""
+    if len(frontiers) == 1 and len(frontiers[0].nodes):
+        return frontiers[0].parents[None], node_codes[frontiers[0].nodes][None]
     width = max(1, *(len(frontier.nodes) for frontier in frontiers))
     parents, codes = np.zeros((2, len(frontiers), width), np.int32)
     for row, frontier in enumerate(frontiers):

@@ -51,19 +51,13 @@ def advance(
         width: beam width, >= 1.
         keys: int32 by node: what breaks ties, lower first; the node number itself when empty.
     """
-    heap_scores, heap_nodes, heap_parents = (
-        np.empty(width, np.float32),
-        np.empty(width, np.int32),
-        np.empty(width, np.int32),
-    )
+    scores, nodes, parents = np.empty(width, np.float32), np.empty(width, np.int32), np.empty(width, np.int32)
     bitmap = allowed.bitmap
     size, pruned = _fill(
         level.starts, level.codes, level.leaves, bitmap.words, bitmap.before, allowed.blocked, frontier.nodes,
-        frontier.scores, log_probabilities, keys, heap_scores, heap_nodes, heap_parents,
+        frontier.scores, log_probabilities, keys, scores, nodes, parents,
     )  # fmt: skip
-    ties = heap_nodes[:size] if not len(keys) else keys[heap_nodes[:size]]
-    order = np.lexsort((ties, -heap_scores[:size]))
-    return Frontier(heap_nodes[order], heap_parents[order], heap_scores[order], max(float(pruned), frontier.pruned))
+    return Frontier(nodes[:size], parents[:size], scores[:size], max(float(pruned), frontier.pruned))
 
 
 @compiled
@@ -82,7 +76,7 @@ def _fill(
     heap_nodes: Int32s,
     heap_parents: Int32s,
 ) -> tuple[int, Score]:
-    """Fill the heap (worst entry first); returns its size and the best score that was dropped."""
+    """Fill a heap, worst entry first, and sort it, best first; its size and the best score that was dropped."""
     size, width = 0, len(heap_scores)
     pruned: Score = -np.inf
     for parent in range(len(nodes)):
@@ -100,7 +94,11 @@ def _fill(
                 size += 1
             else:
                 pruned = max(pruned, heap_scores[0])
-                _sift_down(heap_scores, heap_nodes, heap_parents, score, node, parent, keys)
+                _sift_down(heap_scores, heap_nodes, heap_parents, size, score, node, parent, keys)
+    for end in range(size - 1, 0, -1):
+        score, node, parent = heap_scores[end], heap_nodes[end], heap_parents[end]
+        heap_scores[end], heap_nodes[end], heap_parents[end] = heap_scores[0], heap_nodes[0], heap_parents[0]
+        _sift_down(heap_scores, heap_nodes, heap_parents, end, score, node, parent, keys)
     return size, pruned
 
 
@@ -131,10 +129,10 @@ def _sift_up(
 
 @compiled
 def _sift_down(
-    scores: Float32s, nodes: Int32s, parents: Int32s, score: Score, node: int, parent: int, keys: Int32s
+    scores: Float32s, nodes: Int32s, parents: Int32s, size: int, score: Score, node: int, parent: int, keys: Int32s
 ) -> None:
-    """Replace the worst entry of a full heap."""
-    at, size = 0, len(scores)
+    """Replace the worst entry of a heap of `size` entries."""
+    at = 0
     while True:
         child = 2 * at + 1
         if child >= size:
