@@ -31,6 +31,7 @@ from service.routes.metrics import metrics_routes
 from service.routes.recommend import Recommend, RecommendNamed
 from service.runtime import Runtime
 from service.settings import Settings
+from service.tracing import traced
 
 PREFIXES = ("", "/v1")
 log = structlog.get_logger(__name__)
@@ -68,6 +69,7 @@ class Service:
         self.runtime.gates.append(Access.of(settings))
         self.runtime.observers.append(self.metrics.observe)
         self.runtime.on_swap.append(self.metrics.engine_serves)
+        self.runtime.on_refusal.append(self.metrics.refused.inc)
         self.metrics.samplers.append(self._sample)
         if self.live is not None:
             self.live.join(self.runtime)
@@ -117,7 +119,8 @@ class Service:
             gates=tuple(runtime.gates),
             observers=tuple(runtime.observers),
         )
-        return guarded(edge, runtime.settings)
+        outer = guarded(edge, runtime.settings)
+        return traced(outer) if runtime.settings.tracing else outer
 
 
 def recommend_paths(runtime: Runtime) -> dict[str, ASGIApp]:

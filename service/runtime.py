@@ -34,6 +34,7 @@ class Runtime:
         refusal: why the newest bundle was refused, None = it was not.
         chain: who answers instead of whom.
         history, router, exposures: ports, None = absent.
+        on_refusal: called when a bundle is refused for a new reason (metrics).
         on_engine: called with a new engine before it serves (stock).
         on_swap: called with an engine that began to serve (metrics).
         shadows: second bundles by version, each served to the variants that name it.
@@ -49,6 +50,7 @@ class Runtime:
         self.history: HistoryStore | None = None
         self.router: Router | None = None
         self.exposures: ExposureSink | None = None
+        self.on_refusal: list[Callable[[], None]] = []
         self.on_engine: list[Callable[[Engine], None]] = []
         self.on_swap: list[Callable[[Engine], None]] = []
         self.shadows: dict[str, Engine] = {}
@@ -131,6 +133,8 @@ class Runtime:
     def _refuse(self, version: str | None, error: Exception) -> None:
         if str(error) != self.refusal:
             log.error("bundle refused", bundle=version, reason=str(error))
+            for told in self.on_refusal if version is not None else ():
+                told()
         self.refusal, self._refused = str(error), (version, time.monotonic())
 
     async def _watch_current(self) -> None:

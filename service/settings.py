@@ -1,14 +1,18 @@
 """Every setting of the service, read from `SHORTLIST_*` variables."""
 
 from enum import StrEnum
+from pathlib import Path
+from typing import Any
 
-from pydantic import Field
+from pydantic import Field, model_validator
 from pydantic_settings import SettingsConfigDict
 
 from models.words import RetrieverName
 from service.live.settings import LiveSettings
 
 MIB = 1 << 20
+LOCAL_COPIES = Path("bundle-copies")
+"""Where versions are copied to when BUNDLES is a URL."""
 
 
 class LogLevel(StrEnum):
@@ -30,13 +34,21 @@ class LogFormat(StrEnum):
 class Settings(LiveSettings):
     """Settings of one API process; units stand in the names."""
 
-    model_config = SettingsConfigDict(env_prefix="SHORTLIST_", frozen=True, extra="ignore")
+    model_config = SettingsConfigDict(env_prefix="SHORTLIST_", env_ignore_empty=True, frozen=True, extra="ignore")
 
     bundle_poll_s: float = Field(
         default=1.0,
         gt=0,
         description="How often CURRENT is looked at, in seconds; a new version is loaded beside the old.",
     )
+    remote_bundles: str | None = Field(
+        default=None,
+        description="s3://, gs:// or file:// root that BUNDLES is kept like; a URL in BUNDLES means this one.",
+    )
+    remote_poll_s: float = Field(
+        default=30.0, gt=0, description="How often the remote CURRENT is looked at, in seconds, give or take a half."
+    )
+    remote_keep: int = Field(default=2, ge=0, description="Newest copies that stay in BUNDLES; older ones are deleted.")
     host: str = Field(default="127.0.0.1", description="Address to listen on.")
     port: int = Field(default=8000, ge=0, le=65535, description="TCP port to listen on; 0 = any free one.")
     workers: int = Field(default=1, ge=1, le=64, description="Number of API processes.")
@@ -80,3 +92,11 @@ class Settings(LiveSettings):
     access_log: bool = Field(default=False, description="Log one line a request.")
     log_level: LogLevel = Field(default=LogLevel.INFO, description="Least level that is logged.")
     log_format: LogFormat = Field(default=LogFormat.JSON, description="`json` for machines, `console` for people.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _follow_url(cls, values: Any) -> Any:
+        given = values.get("bundles") if isinstance(values, dict) else None
+        if isinstance(given, str) and "://" in given:
+            return {**values, "remote_bundles": given, "bundles": LOCAL_COPIES}
+        return values

@@ -1,7 +1,6 @@
 """`shortlist serve`: answer HTTP from a folder of bundles."""
 
 import os
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -13,7 +12,12 @@ from service.settings import Settings
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 """Read by the numeric libraries when they are first imported."""
 
-Bundles = Annotated[Path | None, typer.Option(help="Folder of bundles [SHORTLIST_BUNDLES].", show_default=False)]
+Bundles = Annotated[
+    str | None,
+    typer.Option(
+        metavar="DIR|URL", help="Folder of bundles, or s3:// or gs:// root [SHORTLIST_BUNDLES].", show_default=False
+    ),
+]
 Host = Annotated[str | None, typer.Option(help="Address to listen on [SHORTLIST_HOST].", show_default=False)]
 Port = Annotated[
     int | None, typer.Option(help="TCP port, 0 = any free one [SHORTLIST_PORT].", min=0, max=65535, show_default=False)

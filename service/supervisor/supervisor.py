@@ -21,6 +21,7 @@ from models.errors import ConfigError, ShortlistError
 from service.redis.server import EmbeddedRedis, EmbeddedRedisConfig
 from service.settings import Settings
 from service.supervisor.child import Child, Command, HopelessError, RedisKeeper
+from service.supervisor.following import mirror_command
 from service.supervisor.gather import Totals, answer_on, parse, process_socket, read_socket
 
 log = structlog.get_logger(__name__)
@@ -70,6 +71,7 @@ class Supervisor:
         self._redis: EmbeddedRedis | None = None
         self._apis: list[Child] = []
         self._workers: list[Child] = []
+        self._mirrors: list[Child] = []
         self._tasks: set[asyncio.Task[None]] = set()
         self._totals = Totals()
         self._stopping = asyncio.Event()
@@ -105,6 +107,9 @@ class Supervisor:
     async def _start(self, sockets: list[socket.socket]) -> None:
         await self._start_redis()
         await answer_on(self._run_dir / "metrics.sock", self._gather)
+        if self._settings.remote_bundles is not None:
+            self._mirrors.append(Child(mirror_command(self._settings)))
+            self._spawn(self._watched(self._mirrors[-1]))
         for number in range(self._settings.workers):
             self._apis.append(Child(self._api_command(number, sockets), self._died))
         for api in self._apis:
@@ -186,7 +191,7 @@ class Supervisor:
         """The API first, while workers and Redis still answer it."""
         timeout_s = self._settings.drain_timeout_s + GRACE_S
         log.info("draining")
-        await asyncio.gather(*(api.leave(timeout_s) for api in self._apis))
+        await asyncio.gather(*(child.leave(timeout_s) for child in (*self._apis, *self._mirrors)))
         await asyncio.gather(*(worker.leave(timeout_s) for worker in self._workers))
         for task in list(self._tasks):
             task.cancel()

@@ -15,6 +15,7 @@ from service.live.live import redis_link
 from service.live.shadows import wanted_bundles
 from service.settings import Settings
 from service.stock import Stock
+from service.supervisor.following import mirrored
 from service.supervisor.gather import answer_on, process_socket
 from service.worker.config import WorkerConfig
 from service.worker.health import serve_health
@@ -44,7 +45,7 @@ async def work(settings: Settings, retriever: RetrieverName) -> None:
     decoders = opener(settings.bundles, retriever, stock.view)
     holding = Holding(worker, settings.bundles, decoders, lambda: wanted_bundles(book))
     try:
-        async with _following(holding), _observed(settings, worker):
+        async with mirrored(settings), _following(holding), _observed(settings, worker):
             await worker.run()
     finally:
         await stock.table.stop()
