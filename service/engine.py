@@ -15,7 +15,7 @@ from models.registry import available, open_retriever
 from models.retrieval import NO_ITEMS, Eligible, Items, Query, Retriever
 from models.words import RetrieverName
 from service.catalogue import Catalogue
-from service.id_text import IdText
+from service.item_rows import ItemRows
 from service.ports import StockMask
 
 Mask = npt.NDArray[np.bool_]
@@ -45,7 +45,7 @@ class Engine:
         filters: brand, category and price rules to masks.
         catalogue: titles and the rest, for people.
         stock: what may be sold now.
-        id_text: item indices to ids.
+        rows: writes lists of items.
         version: version of the bundle.
     """
 
@@ -55,12 +55,12 @@ class Engine:
     filters: FilterIndex
     catalogue: Catalogue
     stock: StockMask
-    id_text: IdText = field(init=False)
+    rows: ItemRows = field(init=False)
     version: str = field(init=False)
 
     def __post_init__(self) -> None:
         """What is asked for with each request."""
-        self.id_text, self.version = IdText(self.bundle.ids), self.bundle.version
+        self.rows, self.version = ItemRows(self.bundle.ids), self.bundle.version
 
     def serves(self) -> list[RetrieverName]:
         """All retrievers of the bundle, in the order of the vocabulary."""

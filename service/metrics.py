@@ -2,12 +2,13 @@
 
 from collections.abc import Callable
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, generate_latest
 from starlette.types import Scope
 
 from service.engine import Engine
 from service.exchange import Exchange
 from service.ports import Served
+from service.timers import Timers
 
 SECONDS = (0.001, 0.002, 0.003, 0.005, 0.0075, 0.01, 0.015, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 NONE = ""
@@ -18,22 +19,15 @@ class ApiMetrics:
 
     def __init__(self, registry: CollectorRegistry | None = None) -> None:
         self.registry = registry or CollectorRegistry()
-        self.requests = Histogram(
+        self.requests = Timers(
             "shortlist_request_seconds",
             "Time from a request's headers to the end of its answer.",
             ["route", "retriever", "variant", "status"],
-            buckets=SECONDS,
-            registry=self.registry,
+            SECONDS,
         )
-        self._stage_timers: dict[str, Histogram] = {}
-        self._timers: dict[tuple[str, ...], Histogram] = {}
-        self.stages = Histogram(
-            "shortlist_stage_seconds",
-            "Time of a stage of an answered request.",
-            ["stage"],
-            buckets=SECONDS,
-            registry=self.registry,
-        )
+        self.stages = Timers("shortlist_stage_seconds", "Time of a stage of an answered request.", ["stage"], SECONDS)
+        self.registry.register(self.requests)
+        self.registry.register(self.stages)
         self.fallbacks = Counter(
             "shortlist_fallbacks",
             "Answers by another retriever than the assigned one.",
@@ -57,21 +51,14 @@ class ApiMetrics:
         """Take note of a finished exchange."""
         del scope
         served: Served | None = exchange.facts.get("served")
-        labels = (NONE, NONE) if served is None else (served.served.value, _variant(served))
-        key = (exchange.route or "other", *labels, str(exchange.status))
-        timer = self._timers.get(key)
-        if timer is None:
-            timer = self._timers[key] = self.requests.labels(*key)
-        timer.observe(seconds)
+        labels = (NONE, NONE) if served is None else (served.served._value_, _variant(served))
+        self.requests.observe((exchange.route or "other", *labels, exchange.status), seconds)
         if served is not None:
             self._served(served)
 
     def _served(self, served: Served) -> None:
         for stage, ms in served.timings.items():
-            timer = self._stage_timers.get(stage)
-            if timer is None:
-                timer = self._stage_timers[stage] = self.stages.labels(stage)
-            timer.observe(ms / 1000)
+            self.stages.observe((stage,), ms / 1000)
         if served.reason is not None:
             self.fallbacks.labels(served.assigned.value, served.served.value, served.reason.value).inc()
 

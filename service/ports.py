@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from models.retrieval import Candidates, Query, ValueParams
 from models.words import FallbackReason, Order, RetrieverName
+from service.item_rows import ItemRows
 from service.schemas import RecommendRequest
 
 
@@ -115,7 +116,7 @@ class Served:
         served: who did.
         reason: why these differ, None = they do not.
         candidates: the list.
-        item_ids: ids of `candidates.items`.
+        rows: writes the list.
         unknown: ids of the history that the bundle lacks.
         assignment: the experiment's decision.
         timings: milliseconds by stage.
@@ -126,10 +127,15 @@ class Served:
     served: RetrieverName
     reason: FallbackReason | None
     candidates: Candidates
-    item_ids: list[str]
+    rows: ItemRows
     unknown: list[str]
     assignment: Assignment | None
     timings: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def item_ids(self) -> list[str]:
+        """Ids of the candidates, best first; decoded when asked for."""
+        return self.rows.ids(self.candidates)
 
 
 class ExposureSink(Protocol):

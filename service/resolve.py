@@ -54,7 +54,11 @@ def _mask(engine: Engine, request: RecommendRequest) -> Mask | None:
 
 def _sorted_items(indices: set[int]) -> Items:
     indices.discard(-1)
-    return np.array(sorted(indices), np.int32) if indices else NO_ITEMS
+    if not indices:
+        return NO_ITEMS
+    items = np.array(sorted(indices), np.int32)
+    items.flags.writeable = False
+    return items
 
 
 def resolve(

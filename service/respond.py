@@ -1,45 +1,38 @@
 """Writing the answer of `/recommend`: one orjson call, headers put together by hand."""
 
-from typing import Any
-
-import numpy as np
 import orjson
 from starlette.types import Send
 
-from models.words import SOURCES
 from service.exchange import Exchange
-from service.ports import Served
+from service.ports import Assignment, Served
 
-SOURCE_TEXT = tuple(source.value for source in SOURCES)
-DECIMALS = 6
-"""Of a score; float32 holds about seven digits."""
 CONTENT_TYPE = (b"content-type", b"application/json")
 
 
-def document(exchange: Exchange, user_id: str | None, served: Served, took_ms: float) -> dict[str, Any]:
-    """The answer as `RecommendResponse` documents it."""
-    candidates = served.candidates
-    scores = candidates.scores.astype(np.float64).round(DECIMALS).tolist()
-    rows = zip(served.item_ids, range(1, len(scores) + 1), scores, candidates.sources.tolist(), strict=True)
+def render(exchange: Exchange, user_id: str | None, served: Served, took_ms: float) -> bytes:
+    """The body as `RecommendResponse` documents it; `_value_` of an enum is an attribute, `value` a Python call."""
     assignment = served.assignment
-    return {
-        "request_id": exchange.request_id,
-        "user_id": user_id,
-        "retriever": {
-            "assigned": served.assigned.value,
-            "served": served.served.value,
-            "fallback_reason": None if served.reason is None else served.reason.value,
-        },
-        "experiment": None if assignment is None else {"name": assignment.experiment, "variant": assignment.variant},
-        "items": [
-            {"item_id": item_id, "rank": rank, "score": score, "source": SOURCE_TEXT[source]}
-            for item_id, rank, score, source in rows
-        ],
-        "exact": candidates.exact,
-        "unknown_items": served.unknown,
-        "bundle": served.bundle,
-        "took_ms": round(took_ms, 3),
-    }
+    return orjson.dumps(
+        {
+            "request_id": exchange.request_id,
+            "user_id": user_id,
+            "retriever": {
+                "assigned": served.assigned._value_,
+                "served": served.served._value_,
+                "fallback_reason": None if served.reason is None else served.reason._value_,
+            },
+            "experiment": _experiment(assignment),
+            "items": orjson.Fragment(served.rows.json(served.candidates)),
+            "exact": served.candidates.exact,
+            "unknown_items": served.unknown,
+            "bundle": served.bundle,
+            "took_ms": round(took_ms, 3),
+        }
+    )
+
+
+def _experiment(assignment: Assignment | None) -> dict[str, str] | None:
+    return None if assignment is None else {"name": assignment.experiment, "variant": assignment.variant}
 
 
 def server_timing(timings: dict[str, float], took_ms: float) -> bytes:
@@ -57,8 +50,3 @@ async def send_json(send: Send, body: bytes, timing: bytes) -> None:
     headers = [CONTENT_TYPE, (b"content-length", b"%d" % len(body)), (b"server-timing", timing)]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
     await send({"type": "http.response.body", "body": body})
-
-
-def render(exchange: Exchange, user_id: str | None, served: Served, took_ms: float) -> bytes:
-    """The body."""
-    return orjson.dumps(document(exchange, user_id, served, took_ms))

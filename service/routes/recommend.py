@@ -135,7 +135,7 @@ def _served(
         served=outcome.served,
         reason=outcome.reason or lost,
         candidates=outcome.candidates,
-        item_ids=engine.id_text.strings(outcome.candidates.items),
+        rows=engine.rows,
         unknown=unknown,
         assignment=assignment,
         timings=outcome.timings,
