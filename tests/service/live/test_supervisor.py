@@ -1,0 +1,216 @@
+"""The whole service as processes: killed parts come back, totals never fall, SIGTERM drains in order, none stays."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import httpx
+import psutil
+from prometheus_client.parser import text_string_to_metric_families
+
+from service.supervisor.gather import Totals, parse
+from tests.service.api.conftest import serving
+
+WITHIN_S = 120.0
+BODY = {"history": ["item-001", "item-002"], "k": 10}
+
+
+def wait(condition: Callable[[], bool], within_s: float = WITHIN_S) -> float:
+    """Poll until a condition holds; returns the seconds it took."""
+    started = time.monotonic()
+    while not condition():
+        assert time.monotonic() - started < within_s, "the condition did not come to hold"
+        time.sleep(0.02)
+    return time.monotonic() - started
+
+
+@dataclass
+class Load:
+    """Callers with a connection for each request; what they got."""
+
+    url: str
+    statuses: list[int] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+    stopped: threading.Event = field(default_factory=threading.Event)
+
+    def run(self) -> None:
+        while not self.stopped.is_set():
+            try:
+                self.statuses.append(httpx.post(f"{self.url}/recommend", json=BODY, timeout=60).status_code)
+            except httpx.ConnectError:
+                self.stopped.wait(0.01)
+            except httpx.TransportError as error:
+                self.failures.append(type(error).__name__)
+
+
+@contextmanager
+def load(url: str, callers: int = 2) -> Iterator[Load]:
+    """Requests without a pause while the block runs."""
+    work = Load(url)
+    threads = [threading.Thread(target=work.run) for _ in range(callers)]
+    for thread in threads:
+        thread.start()
+    try:
+        yield work
+    finally:
+        work.stopped.set()
+        for thread in threads:
+            thread.join()
+
+
+def children(server: "subprocess.Popen[bytes]", part: str) -> list[psutil.Process]:
+    """Living children whose command line holds a word."""
+    found = []
+    for child in psutil.Process(server.pid).children(recursive=True):
+        try:
+            if part in " ".join(child.cmdline()):
+                found.append(child)
+        except psutil.NoSuchProcess:
+            continue
+    return found
+
+
+def total(url: str, name: str) -> float:
+    """Sum of a counter over all its labels."""
+    text = httpx.get(f"{url}/metrics", timeout=60).text
+    return sum(
+        sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+        if sample.name == name
+    )
+
+
+def answers(url: str) -> bool:
+    try:
+        return httpx.get(f"{url}/readyz", timeout=60).status_code == 200
+    except httpx.TransportError:
+        return False
+
+
+def test_killed_parts_come_back_requests_keep_being_answered_and_totals_never_fall(root: Path) -> None:
+    with serving(root, root.parent / "log", workers="2", deadline_ms="5000") as server:
+        wait(lambda: answers(server.url))
+        event = {"event_id": "1", "user_id": "u", "item_id": "item-003", "timestamp": "2026-01-01T00:00:00Z"}
+        assert httpx.post(f"{server.url}/events", json=event, timeout=60).json()["accepted"] == 1
+        with load(server.url) as work:
+            (redis,) = children(server.process, "redis-server")
+            redis.kill()
+            wait(lambda: [child.pid for child in children(server.process, "redis-server")] not in ([], [redis.pid]))
+            wait(lambda: len(work.statuses) > 20)
+        assert set(work.statuses) == {200}
+        assert not work.failures
+        wait(lambda: history(server.url) == ["item-003"])
+        counted = total(server.url, "shortlist_request_seconds_count")
+        assert counted >= len(work.statuses)
+        apis = children(server.process, "service.supervisor.api")
+        assert len(apis) == 2
+        with load(server.url) as work:
+            apis[0].kill()
+            wait(lambda: len(children(server.process, "service.supervisor.api")) == 2)
+            wait(lambda: len(work.statuses) > 20)
+        assert set(work.statuses) == {200}
+        assert len(work.failures) <= 2
+        wait(lambda: total(server.url, "shortlist_request_seconds_count") >= counted)
+        whole = psutil.Process(server.process.pid).children(recursive=True)
+        server.process.send_signal(signal.SIGTERM)
+        assert server.process.wait(60) == 0
+        _, alive = psutil.wait_procs(whole, timeout=10)
+        assert not alive
+
+
+def history(url: str) -> list[str]:
+    answer = httpx.get(f"{url}/users/u/history", timeout=60)
+    return [entry["item_id"] for entry in answer.json()["items"]] if answer.status_code == 200 else []
+
+
+def test_sigterm_under_load_loses_no_request_that_was_accepted(root: Path) -> None:
+    with serving(root, root.parent / "log", deadline_ms="5000") as server:
+        wait(lambda: answers(server.url))
+        with load(server.url, callers=4) as work:
+            wait(lambda: len(work.statuses) > 40)
+            server.process.send_signal(signal.SIGTERM)
+            assert server.process.wait(60) == 0
+        assert set(work.statuses) == {200}
+        assert work.failures == []
+
+
+def test_when_the_parent_is_killed_nothing_of_it_stays(root: Path) -> None:
+    with serving(root, root.parent / "log") as server:
+        whole = psutil.Process(server.process.pid).children(recursive=True)
+        assert len(whole) >= 2
+        server.process.kill()
+        _, alive = psutil.wait_procs(whole, timeout=60)
+        assert not alive
+
+
+def test_admin_and_metrics_move_to_a_port_of_their_own(root: Path) -> None:
+    environment = {"admin_port": "0", "admin_key": "admin-key-0123456789"}
+    with serving(root, root.parent / "log", **environment) as server:
+        wait(lambda: answers(server.url))
+        (api,) = children(server.process, "service.supervisor.api")
+        ports = {found.laddr.port for found in api.net_connections() if found.status == psutil.CONN_LISTEN}
+        (admin_port,) = ports - {int(server.url.rsplit(":", 1)[1])}
+        admin = f"http://127.0.0.1:{admin_port}"
+        assert httpx.get(f"{server.url}/metrics", timeout=60).status_code == 404
+        assert httpx.get(f"{server.url}/admin/bundles", timeout=60).status_code == 404
+        assert "shortlist_bundle_info" in httpx.get(f"{admin}/metrics", timeout=60).text
+        key = {"x-api-key": "admin-key-0123456789"}
+        assert httpx.get(f"{admin}/admin/bundles", headers=key, timeout=60).status_code == 200
+        assert httpx.post(f"{admin}/recommend", json=BODY, timeout=60).status_code == 404
+
+
+def test_a_taken_port_is_named_and_exits_2(root: Path) -> None:
+    import socket
+
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        command = [sys.executable, "-P", "-c", "from models.cli import main; main()", "serve", "--port", port]
+        environment = os.environ | {"SHORTLIST_DATA_DIR": str(root.parent / "live")}
+        done = subprocess.run(
+            [*command, "--bundles", str(root)], capture_output=True, text=True, env=environment, check=False
+        )
+    assert done.returncode == 2
+    assert port in done.stderr
+
+
+COUNTS = """# TYPE requests_total counter
+requests_total{{route="a"}} {requests}
+# TYPE seconds histogram
+seconds_bucket{{le="1.0"}} {requests}
+seconds_bucket{{le="+Inf"}} {requests}
+seconds_count {requests}
+seconds_sum 2.0
+# TYPE waiting gauge
+waiting {waiting}
+# TYPE last_seconds gauge
+last_seconds {last}
+"""
+
+
+def counts(totals: Totals) -> dict[str, float]:
+    return {sample.name: sample.value for family in totals.collect() for sample in family.samples}
+
+
+def test_totals_add_up_keep_the_dead_and_forget_their_gauges() -> None:
+    totals = Totals()
+    totals.heard("1", parse(COUNTS.format(requests=5.0, waiting=2.0, last=100.0)))
+    totals.heard("2", parse(COUNTS.format(requests=7.0, waiting=1.0, last=90.0)))
+    found = counts(totals)
+    assert (found["requests_total"], found["seconds_count"], found["waiting"]) == (12.0, 12.0, 3.0)
+    assert found["last_seconds"] == 100.0
+    totals.died("1")
+    totals.died("1")
+    totals.heard("3", parse(COUNTS.format(requests=1.0, waiting=0.0, last=110.0)))
+    found = counts(totals)
+    assert (found["requests_total"], found["waiting"], found["last_seconds"]) == (13.0, 1.0, 110.0)
+    assert b'requests_total{route="a"} 13.0' in totals.exposition()
