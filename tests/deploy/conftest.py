@@ -1,0 +1,7 @@
+"""Makes the scripts of `deploy/` importable; they are no package."""
+
+import sys
+from pathlib import Path
+
+DEPLOY = Path(__file__).parents[2] / "deploy"
+sys.path.insert(0, str(DEPLOY))
