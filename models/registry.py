@@ -1,8 +1,6 @@
 """From a retriever's name to the retriever, importing only the module that is asked for."""
 
 from importlib import import_module
-from importlib.util import find_spec
-from types import ModuleType
 
 from models.bundle.reader import Bundle
 from models.errors import BundleError
@@ -24,14 +22,10 @@ MODULES: dict[RetrieverName, str] = {
 """Each module states `REQUIRES` (layout names) and `open(bundle, name)`; heavy libraries are imported in the latter."""
 
 
-def _module(name: RetrieverName) -> ModuleType | None:
-    return import_module(MODULES[name]) if find_spec(MODULES[name]) else None
-
-
 def missing(bundle: Bundle, name: RetrieverName) -> tuple[str, ...]:
     """Artifacts that a retriever needs and the bundle lacks."""
-    module = _module(name)
-    return (MODULES[name],) if module is None else tuple(part for part in module.REQUIRES if not bundle.has(part))
+    required: tuple[str, ...] = import_module(MODULES[name]).REQUIRES
+    return tuple(part for part in required if not bundle.has(part))
 
 
 def available(bundle: Bundle) -> tuple[RetrieverName, ...]:
