@@ -31,7 +31,9 @@ def _load(model: str, threads: int, name: str) -> Any:
     except ImportError as error:
         raise missing_extra(f"text encoder {name}", error, "minilm") from error
     import torch
+    from transformers.utils import logging
 
+    logging.disable_progress_bar()
     torch.set_num_threads(threads)
     try:
         return SentenceTransformer(model, device="cpu")
