@@ -9,6 +9,8 @@ import httpx
 import pytest
 
 from models.bundle import versions
+from models.bundle.reader import Bundle
+from models.registry import available
 from service import runtime as runtimes
 from service.app import create_app
 from service.engine import Engine
@@ -46,7 +48,7 @@ async def test_ready_means_loaded_and_says_what(client: httpx.AsyncClient, bundl
         "status": "ready",
         "bundle": versions.current(bundles),
         "n_items": 100,
-        "retrievers": ["tgh-1", "tgh-2", "sem-nn", "popular"],
+        "retrievers": list(available(Bundle.open(bundles))),
     }
 
 

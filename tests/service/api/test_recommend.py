@@ -167,11 +167,16 @@ async def test_odd_ids_are_kept_to_the_byte(client: httpx.AsyncClient, odd: str)
 
 
 @pytest.mark.parametrize(
-    ("name", "served"), [("gr", "tgh-2"), ("dr", "tgh-2"), ("fused", "tgh-2"), ("id+sem", "popular")]
+    ("name", "served"), [("gr", "tgh-2"), ("dr", "tgh-2"), ("dr-prior", "tgh-2"), ("fused", "tgh-2")]
 )
 async def test_a_retriever_that_the_bundle_lacks_falls_back(client: httpx.AsyncClient, name: str, served: str) -> None:
-    answer = await ask(client, f"/recommend/{name.replace('+', '%2B')}", history=HISTORY)
+    answer = await ask(client, f"/recommend/{name}", history=HISTORY)
     assert answer["retriever"] == {"assigned": name, "served": served, "fallback_reason": "bundle"}
+
+
+@pytest.mark.parametrize("path", ["/recommend/id+sem", "/recommend/id%2Bsem", "/v1/recommend/id%2bsem"])
+async def test_a_plus_in_a_path_may_be_encoded(client: httpx.AsyncClient, path: str) -> None:
+    assert (await ask(client, path, history=HISTORY))["retriever"]["assigned"] == "id+sem"
 
 
 async def test_without_fallback_a_retriever_that_cannot_answer_is_a_503(client: httpx.AsyncClient) -> None:
