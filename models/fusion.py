@@ -1,6 +1,6 @@
 """The mixture behind `fused`: what DR, the transition graph, the texts and the item value say, as one sum.
 
-    score(c) = cos(q, c) + edge * sum_a d^a (w_ac + back * w_ca) + text * sum_a t^a e_a . e_c + prior * v_c
+    score(c) = cos(q, c) + edge * sum_a d^a w_ac + text * sum_a t^a e_a . e_c + prior * v_c
 
 where q is DR's query vector, a = 0, 1, 2... are the last items, newest first, w the edge weights and e the text
 embeddings of DESIGN's transition graph and TGH, and v the static item value. It is summed over a pool: DR's nearest
@@ -22,17 +22,15 @@ Offsets = npt.NDArray[np.int64]
 class FusionWeights:
     """Weights of the sum, chosen on the validation split of Toys; not a request's business."""
 
-    edge: float = 0.25
+    edge: float = 0.1
     """Weight of transitions from the last items."""
-    back: float = 0.5
-    """Weight of transitions to them, relative to those from them."""
     edge_decay: float = 0.7
     """Factor from one item to the one before it."""
     text: float = 0.3
     """Weight of texts near the last items'."""
-    text_decay: float = 0.5
+    text_decay: float = 0.4
     """Factor from one item to the one before it."""
-    prior: float = 0.05
+    prior: float = 0.02
     """Weight of the item value."""
     anchors: int = 5
     """Last items that count."""
@@ -57,7 +55,7 @@ def fused_scores(
     """
     parts = np.zeros((2, len(items)), np.float64)
     _anchored(
-        items, anchors, *graph, embeddings, weights.back, weights.edge_decay, weights.text_decay, parts
+        items, anchors, *graph, embeddings, weights.edge_decay, weights.text_decay, parts
     )  # fmt: skip
     total: Floats = (similarities + weights.edge * parts[0] + weights.text * parts[1] + weights.prior * values).astype(
         np.float32
@@ -82,7 +80,6 @@ def _anchored(
     targets: Items,
     edge_weights: Floats,
     embeddings: Floats,
-    back: float,
     edge_decay: float,
     text_decay: float,
     parts: npt.NDArray[np.float64],
@@ -91,8 +88,7 @@ def _anchored(
     for place in range(len(items)):
         edge_factor, text_factor, item = 1.0, 1.0, items[place]
         for anchor in anchors:
-            forth = edge_weight(offsets, targets, edge_weights, anchor, item)
-            parts[0, place] += edge_factor * (forth + back * edge_weight(offsets, targets, edge_weights, item, anchor))
+            parts[0, place] += edge_factor * edge_weight(offsets, targets, edge_weights, anchor, item)
             parts[1, place] += text_factor * dot(embeddings[anchor], embeddings[item])
             edge_factor *= edge_decay
             text_factor *= text_decay

@@ -20,18 +20,19 @@ def test_an_edge_has_its_weight_and_a_missing_one_none() -> None:
     assert edge_weight(*PARTS, 0, 3) == 0
 
 
-def test_scores_add_similarity_transitions_both_ways_texts_and_value() -> None:
+def test_scores_add_similarity_transitions_texts_and_value() -> None:
     rng = np.random.default_rng(0)
     texts = read_only(rng.normal(size=(4, 3)).astype(np.float32))
     items, anchors = np.array([0, 1, 3], np.int32), np.array([2, 0], np.int32)
     similarities, values = (rng.random(3).astype(np.float32) for _ in range(2))
-    weights = FusionWeights(edge=0.3, back=0.5, edge_decay=0.7, text=0.2, text_decay=0.4, prior=0.1)
+    weights = FusionWeights(edge=0.3, edge_decay=0.7, text=0.2, text_decay=0.4, prior=0.1)
     found = fused_scores(items, similarities, values, anchors, PARTS, texts, weights)
     for place, item in enumerate(items.tolist()):
         total = similarities[place] + 0.1 * values[place]
         for age, anchor in enumerate(anchors.tolist()):
-            edges = edge_weight(*PARTS, anchor, item) + 0.5 * edge_weight(*PARTS, item, anchor)
-            total += 0.3 * 0.7**age * edges + 0.2 * 0.4**age * float(texts[anchor] @ texts[item])
+            total += 0.3 * 0.7**age * edge_weight(*PARTS, anchor, item) + 0.2 * 0.4**age * float(
+                texts[anchor] @ texts[item]
+            )
         assert found[place] == pytest.approx(total, abs=1e-5)
 
 
