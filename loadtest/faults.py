@@ -1,0 +1,274 @@
+"""Faults under load: what is lost when parts are killed, and how long until all is well again.
+
+    python loadtest/faults.py --bundles DIR [--processes 2] [--callers 4] [--seconds 5] [--kills 3] [--swaps 3]
+
+Starts `shortlist serve` on a copy of DIR (files linked) and asks it without a pause, a connection for each request,
+while it kills Redis, an API process and (where the bundle has a generator) a gr worker with SIGKILL, flips stock,
+switches bundles where DIR holds two, and ends with SIGTERM. Prints one JSON object.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import httpx
+import psutil
+
+SHORTLIST = (sys.executable, "-P", "-c", "from models.cli import main; main()")
+ADMIN_KEY = "faults-admin-key-0123"
+LONGEST_S = 180.0
+POLL_S = 0.005
+KINDS = {"redis": "redis-server", "api": "service.supervisor.api", "worker": "main() worker"}
+
+
+@dataclass
+class Load:
+    """Callers and what they got."""
+
+    url: str
+    path: str
+    body: dict[str, object]
+    statuses: Counter[int] = field(default_factory=Counter)
+    lost: Counter[str] = field(default_factory=Counter)
+    reasons: Counter[str] = field(default_factory=Counter)
+    latencies_ms: list[float] = field(default_factory=list)
+    ended: threading.Event = field(default_factory=threading.Event)
+
+    def ask(self) -> None:
+        """Ask until told to stop. A refused connection was not accepted; anything else that breaks is lost."""
+        while not self.ended.is_set():
+            started = time.perf_counter()
+            try:
+                answer = httpx.post(f"{self.url}{self.path}", json=self.body, timeout=60)
+            except httpx.ConnectError:
+                self.ended.wait(0.01)
+            except httpx.TransportError as error:
+                self.lost[type(error).__name__] += 1
+            else:
+                self.statuses[answer.status_code] += 1
+                self.latencies_ms.append((time.perf_counter() - started) * 1e3)
+                if answer.status_code == 200:
+                    self.reasons[str(answer.json()["retriever"]["fallback_reason"])] += 1
+
+    def figures(self) -> dict[str, object]:
+        """Counts and latency."""
+        ranked = sorted(self.latencies_ms)
+        return {
+            "requests": sum(self.statuses.values()),
+            "statuses": dict(self.statuses),
+            "lost": dict(self.lost),
+            "fallback_reasons": dict(self.reasons),
+            "p50_ms": round(statistics.median(ranked), 1) if ranked else None,
+            "p99_ms": round(ranked[int(len(ranked) * 0.99)], 1) if ranked else None,
+        }
+
+
+@contextmanager
+def load(url: str, callers: int, path: str, body: dict[str, object]) -> Iterator[Load]:
+    """Requests without a pause while the block runs."""
+    work = Load(url, path, body)
+    threads = [threading.Thread(target=work.ask) for _ in range(callers)]
+    for thread in threads:
+        thread.start()
+    try:
+        yield work
+    finally:
+        work.ended.set()
+        for thread in threads:
+            thread.join()
+
+
+def wait(condition: Callable[[], bool]) -> float:
+    """Seconds until a condition holds."""
+    started = time.perf_counter()
+    while not condition():
+        if time.perf_counter() - started > LONGEST_S:
+            raise SystemExit("a condition did not come to hold; see the log of the service")
+        time.sleep(POLL_S)
+    return time.perf_counter() - started
+
+
+class Service:
+    """A running service and what is needed to disturb it."""
+
+    def __init__(self, bundles: Path, folder: Path, processes: int, port: int) -> None:
+        self.bundles, self.url = bundles, f"http://127.0.0.1:{port}"
+        self.log = folder / "log"
+        environment = os.environ | {
+            "SHORTLIST_DATA_DIR": str(folder / "live"),
+            "SHORTLIST_ADMIN_KEY": ADMIN_KEY,
+            "SHORTLIST_DEADLINE_MS": "1000",
+            "SHORTLIST_WORKERS": str(processes),
+        }
+        command = [*SHORTLIST, "serve", "--bundles", str(bundles), "--port", str(port)]
+        with self.log.open("wb") as stream:
+            self.process = subprocess.Popen(command, env=environment, stderr=stream)
+        wait(self.ready)
+
+    def ready(self) -> bool:
+        """Whether it answers."""
+        try:
+            return httpx.get(f"{self.url}/readyz", timeout=30).status_code == 200
+        except httpx.TransportError:
+            return False
+
+    def parts(self, kind: str) -> list[psutil.Process]:
+        """Living processes of a kind."""
+        found = []
+        for child in psutil.Process(self.process.pid).children(recursive=True):
+            try:
+                if KINDS[kind] in " ".join(child.cmdline()):
+                    found.append(child)
+            except psutil.NoSuchProcess:
+                continue
+        return found
+
+    def memory_mb(self) -> dict[str, float]:
+        """Resident memory by kind."""
+        return {kind: round(sum(child.memory_info().rss for child in self.parts(kind)) / 2**20, 1) for kind in KINDS}
+
+    def items(self) -> list[str]:
+        """Two popular items."""
+        return [item["item_id"] for item in httpx.get(f"{self.url}/items?limit=2", timeout=60).json()["items"]]
+
+    def recovered(self, path: str, body: dict[str, object]) -> bool:
+        """Whether a request is answered as it should be."""
+        try:
+            answer = httpx.post(f"{self.url}{path}", json=body, timeout=60)
+        except httpx.TransportError:
+            return False
+        return answer.status_code == 200 and answer.json()["retriever"]["fallback_reason"] is None
+
+
+def kill(service: Service, kind: str, path: str, body: dict[str, object]) -> float:
+    """Kill one process of a kind; seconds until another runs and requests are answered as they should be."""
+    before = {child.pid for child in service.parts(kind)}
+    victim = min(before)
+    os.kill(victim, signal.SIGKILL)
+    started = time.perf_counter()
+    wait(lambda: len({child.pid for child in service.parts(kind)} - {victim}) == len(before))
+    wait(lambda: service.recovered(path, body))
+    return time.perf_counter() - started
+
+
+def store_history(service: Service, items: list[str]) -> None:
+    """Give one user a history."""
+    events = [
+        {"event_id": f"e{n}", "user_id": "faults", "item_id": item, "timestamp": f"2026-01-01T00:00:0{n}Z"}
+        for n, item in enumerate(items)
+    ]
+    httpx.post(f"{service.url}/events", json=events, timeout=60).raise_for_status()
+
+
+def fault_figures(service: Service, kind: str, path: str, arguments: argparse.Namespace) -> dict[str, object]:
+    """Kill a kind of process several times under load."""
+    body: dict[str, object] = {"user_id": "faults", "k": 20}
+    wait(lambda: service.recovered(path, body))
+    with load(service.url, arguments.callers, path, body) as work:
+        times = [kill(service, kind, path, body) for _ in range(arguments.kills)]
+        time.sleep(1.0)
+    return {"recovered_s": [round(took, 2) for took in times], **work.figures()}
+
+
+def flip_figures(service: Service, item: str) -> dict[str, float]:
+    """Milliseconds from the answer to a flip until every of 30 answers in a row, whoever gives them, obeys it."""
+    body = {"history": ["no-such-item"], "k": 500}
+    took = []
+    for available in [False, True] * 10:
+        flip = {"available": available}
+        httpx.put(f"{service.url}/items/{item}/availability", json=flip, timeout=60).raise_for_status()
+        started, last_wrong = time.perf_counter(), 0.0
+        for _ in range(30):
+            asked = (time.perf_counter() - started) * 1e3
+            found = httpx.post(f"{service.url}/recommend/popular", json=body, timeout=60).json()["items"]
+            if (item in {entry["item_id"] for entry in found}) is not available:
+                last_wrong = asked
+        took.append(last_wrong)
+    return {"median_ms": round(statistics.median(took), 1), "worst_ms": round(max(took), 1)}
+
+
+def swap_figures(service: Service, arguments: argparse.Namespace) -> dict[str, object]:
+    """Switch between the two newest versions under load."""
+    versions = sorted(path.name for path in service.bundles.iterdir() if (path / "manifest.json").exists())[-2:]
+    if len(versions) < 2:
+        return {"skipped": "the folder holds one version"}
+    body = {"history": service.items(), "k": 20}
+    times = []
+    with load(service.url, arguments.callers, "/recommend", body) as work:
+        for version in (versions * arguments.swaps)[: 2 * arguments.swaps]:
+            command = [*SHORTLIST, "bundles", "use", version, "--bundles", str(service.bundles)]
+            subprocess.run(command, check=True, capture_output=True)
+            times.append(wait(lambda v=version: _serves(service, v)))
+    return {"seconds": [round(took, 2) for took in times], **work.figures()}
+
+
+def _serves(service: Service, version: str) -> bool:
+    return httpx.get(f"{service.url}/readyz", timeout=60).json().get("bundle") == version
+
+
+def drain_figures(service: Service, arguments: argparse.Namespace) -> dict[str, object]:
+    """SIGTERM under load."""
+    with load(service.url, arguments.callers, "/recommend", {"history": service.items(), "k": 20}) as work:
+        time.sleep(arguments.seconds)
+        started = time.perf_counter()
+        service.process.send_signal(signal.SIGTERM)
+        code = service.process.wait(60)
+        took = time.perf_counter() - started
+    return {"exit_code": code, "seconds": round(took, 2), **work.figures()}
+
+
+def run(arguments: argparse.Namespace, folder: Path) -> dict[str, object]:
+    """Every fault in turn."""
+    shutil.copytree(arguments.bundles, folder / "bundles", copy_function=os.link)
+    service = Service(folder / "bundles", folder, arguments.processes, arguments.port)
+    try:
+        items = service.items()
+        store_history(service, items)
+        with load(service.url, arguments.callers, "/recommend", {"user_id": "faults", "k": 20}) as calm:
+            time.sleep(arguments.seconds)
+        figures: dict[str, object] = {"calm": calm.figures(), "memory_mb_before": service.memory_mb()}
+        figures["redis_killed"] = fault_figures(service, "redis", "/recommend", arguments)
+        figures["api_killed"] = fault_figures(service, "api", "/recommend", arguments)
+        if service.parts("worker"):
+            figures["worker_killed"] = fault_figures(service, "worker", "/recommend/gr", arguments)
+        figures["stock_flip"] = flip_figures(service, items[0])
+        figures["swaps"] = swap_figures(service, arguments)
+        figures["memory_mb_after"] = service.memory_mb()
+        figures["sigterm"] = drain_figures(service, arguments)
+    finally:
+        if service.process.poll() is None:
+            service.process.terminate()
+            service.process.wait()
+    return figures
+
+
+def main() -> None:
+    """Parse the arguments, run, print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bundles", type=Path, required=True)
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--callers", type=int, default=4)
+    parser.add_argument("--seconds", type=float, default=5.0)
+    parser.add_argument("--kills", type=int, default=3)
+    parser.add_argument("--swaps", type=int, default=3)
+    parser.add_argument("--port", type=int, default=8099)
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory(dir=arguments.bundles.resolve().parent, prefix=".faults-") as folder:
+        print(json.dumps(run(arguments, Path(folder)), indent=2))
+
+
+if __name__ == "__main__":
+    main()
