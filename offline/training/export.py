@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import onnxruntime
 import torch
 from safetensors.torch import save_file
@@ -12,10 +13,11 @@ from torch import Tensor, nn
 from models.bundle import layout
 from models.bundle.writer import BundleWriter
 from models.errors import BundleError
-from models.neural.config import ItemTokens, TrainingConfig
+from models.neural.config import ItemTokens, ItemVector, TrainingConfig
 from models.neural.encoder import Encoder, last
 from models.neural.network import Network
 from models.neural.weights import HEADER
+from offline.training.cold import ColdConfig, lean_on_neighbours
 from offline.training.export_generator import REQUESTS, TIME, export_generator, to_onnx
 
 TOLERANCE = 1e-4
@@ -41,14 +43,23 @@ def export_network(network: Network, config: TrainingConfig, writer: BundleWrite
         BundleError: the ONNX encoder does not reproduce torch.
     """
     network = network.eval().cpu().float()
-    with torch.inference_mode():
-        writer.add_array(layout.ITEM_VECTORS, network.items.vectors(network.items.texts()).numpy())
-        if network.config.tokens is ItemTokens.CODES:
+    writer.add_array(layout.ITEM_VECTORS, _item_vectors(network, writer))
+    if network.config.tokens is ItemTokens.CODES:
+        with torch.inference_mode():
             writer.add_array(layout.QUERY_INPUTS, network.items.inputs().numpy())
     write_generator(network, config, writer.folder / layout.GENERATOR)
     start, step = writer.folder / layout.GENERATOR_START, writer.folder / layout.GENERATOR_STEP
     export_generator(network.encoder, network.decoder, start, step)
     return export_query_encoder(network, config.history, writer.folder / layout.QUERY_ENCODER)
+
+
+@torch.inference_mode()
+def _item_vectors(network: Network, writer: BundleWriter) -> npt.NDArray[np.float32]:
+    vectors = network.items.vectors(network.items.texts()).numpy()
+    if network.config.item_vector is ItemVector.TEXT or not writer.has(layout.TEXT_NEIGHBOURS):
+        return vectors
+    neighbours, seen = writer.read_array(layout.TEXT_NEIGHBOURS), network.items.seen[:, 0].numpy() > 0
+    return lean_on_neighbours(vectors, network.items.embeddings.numpy(), neighbours, seen, ColdConfig())
 
 
 def export_query_encoder(network: Network, history: int, path: Path) -> float:
