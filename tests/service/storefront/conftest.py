@@ -44,7 +44,7 @@ def live_url(bundles: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     experiments = folder / "experiments.json"
     experiments.write_text(json.dumps([EXPERIMENT]))
     with EmbeddedRedis(EmbeddedRedisConfig(folder / "redis")) as redis:
-        live = {"redis_url": redis.url, "experiments": experiments, "history_timeout_ms": 5000}
+        live = {"redis_url": redis.url, "experiments": experiments, "history_timeout_ms": 5000, "deadline_ms": 20_000}
         settings = Settings(bundles=bundles, data_dir=folder, **live)
         with serving(create_app(settings)) as url:
             wait_until(url, "/readyz")

@@ -17,6 +17,8 @@ SHORTLIST = Path(sys.executable).with_name("shortlist")
 ODD_ID = "a/b%c <b>"
 SCRIPT = '<img src="x" onerror="document.title=1"><script>document.title=2</script>'
 SHOPPERS, VIEWS = 60, 8
+PATIENT = {"gr_workers": "0", "history_timeout_ms": "5000", "deadline_ms": "20000"}
+"""Nothing falls back because the machine is busy."""
 START_S, COMMAND_S = 120.0, 300.0
 
 
@@ -76,7 +78,7 @@ def serving_shop(bundles: Path, log: Path, **settings: str) -> Iterator[str]:
     """`shortlist serve` on a free port until it is ready; settings as SHORTLIST_* without the prefix."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
-    settings = {"data_dir": str(log.parent / "data"), "gr_workers": "0"} | settings
+    settings = PATIENT | {"data_dir": str(log.parent / "data")} | settings
     environment = os.environ | {f"SHORTLIST_{name.upper()}": value for name, value in settings.items()}
     command = [SHORTLIST, "serve", "--bundles", bundles, "--port", str(port)]
     with log.open("w") as output:
