@@ -47,12 +47,12 @@ def check_media_type(exchange: Exchange) -> None:
 
 
 def too_large(limit: int) -> ProblemError:
-    """413; the connection is closed, since the rest of the body is not read."""
+    """413. The connection stays: what is still on its way is read and dropped, for a client whose connection is closed
+    while it sends may never see the answer."""
     return ProblemError(
         HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
         ProblemKind.BODY_TOO_LARGE,
         f"A body has at most {limit} bytes.",
-        headers={"connection": "close"},
     )
 
 
