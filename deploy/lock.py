@@ -19,7 +19,7 @@ ROOT = Path(__file__).parent.parent
 LOCKS = ROOT / "deploy" / "locks"
 PLATFORM = ("--python-version", "3.11", "--python-platform", "x86_64-manylinux_2_28")
 EXTRAS = ("build", "train", "s3", "gcs")
-WORKER = "torch==2.13.*\nsafetensors>=0.5\n"
+WORKER = "torch==2.13.*\n"
 BUILD = "setuptools>=77\nwheel\n"
 HEADER = "# Written by deploy/lock.py; do not edit.\n"
 
