@@ -146,6 +146,7 @@ def _framework(service: Service) -> FastAPI:
         summary="Candidate generation for a storefront.",
         lifespan=lifespan,
         redirect_slashes=False,
+        telemetry={"tracing": False, "metrics": False},  # its spans hold whole paths, and so users' ids
         docs_url=None,
         redoc_url=None,
         openapi_url="/openapi.json" if docs else None,

@@ -5,7 +5,8 @@ from starlette.types import ASGIApp
 from models.errors import MissingExtraError
 
 SERVICE_NAME = "shortlist"
-UNTRACED = "healthz,readyz,metrics"
+UNTRACED = "healthz,readyz,metrics,users"
+"""Probes, and paths that name a user."""
 
 
 def traced(app: ASGIApp) -> ASGIApp:

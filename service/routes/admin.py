@@ -1,6 +1,7 @@
 """`/admin/*`: bundles and experiments; only with the admin key."""
 
 import asyncio
+import os
 from http import HTTPStatus
 from typing import Any
 
@@ -55,14 +56,18 @@ class AdminRoutes:
             "serves": None if engine is None else engine.version,
             "current": current,
             "versions": list(known),
-            "refusal": self._runtime.refusal,
+            "refusal": None if self._runtime.refusal is None else self._without_root(self._runtime.refusal),
         }
+
+    def _without_root(self, text: str) -> str:
+        """No answer names a folder of the machine."""
+        return text.replace(f"{self._runtime.settings.bundles}{os.sep}", "")
 
     async def reload(self) -> dict[str, Any]:
         """Look at CURRENT now; the other processes do so within their poll interval."""
         await self._runtime.refresh(forced=True)
         if self._runtime.refusal is not None:
-            raise _conflict(f"The bundle was refused, the old one serves: {self._runtime.refusal}")
+            raise _conflict(f"The bundle was refused, the old one serves: {self._without_root(self._runtime.refusal)}")
         return await self.bundles()
 
     async def roll_back(self) -> dict[str, Any]:
@@ -70,7 +75,7 @@ class AdminRoutes:
         try:
             await asyncio.to_thread(versions.rollback, self._runtime.settings.bundles)
         except BundleError as error:
-            raise _conflict(str(error)) from None
+            raise _conflict(self._without_root(str(error))) from None
         return await self.reload()
 
     def experiments(self) -> dict[str, Any]:

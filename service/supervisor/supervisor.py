@@ -90,6 +90,8 @@ class Supervisor:
         try:
             await self._start(sockets)
             await self._stopping.wait()
+            for bound in sockets:
+                bound.close()
             await self._drain()
         finally:
             for bound in sockets:
@@ -188,7 +190,8 @@ class Supervisor:
         self._totals.heard(str(pid), parse(said.decode()))
 
     async def _drain(self) -> None:
-        """The API first, while workers and Redis still answer it."""
+        """The API first, while workers and Redis still answer it. Our own copies of the sockets are closed by now: they
+        would keep on taking connections that nobody accepts."""
         timeout_s = self._settings.drain_timeout_s + GRACE_S
         log.info("draining")
         await asyncio.gather(*(child.leave(timeout_s) for child in (*self._apis, *self._mirrors)))
