@@ -30,7 +30,7 @@ def small(text_width: int, codebooks: tuple[int, ...]) -> NetworkConfig:
     """A network of a few thousand weights."""
     return replace(
         network_preset(Preset.COMPACT, text_width=text_width, codebooks=codebooks),
-        width=16, heads=2, head_width=8, feed_forward=16, encoder_layers=1, decoder_layers=1,
+        width=16, tail_width=4, heads=2, head_width=8, feed_forward=16, encoder_layers=1, decoder_layers=1,
     )  # fmt: skip
 
 

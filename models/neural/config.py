@@ -46,9 +46,9 @@ class NetworkConfig:
     """Width of the text embeddings, from the bundle."""
     codebooks: tuple[int, ...]
     """Codes at each level of the semantic IDs, the unique-making level last; from the bundle."""
-    width: int = 256
+    width: int = 192
     heads: int = 4
-    head_width: int = 64
+    head_width: int = 48
     feed_forward: int = 512
     encoder_layers: int = 2
     decoder_layers: int = 1
@@ -57,6 +57,10 @@ class NetworkConfig:
     norm: Norm = Norm.LAYER
     causal: bool = True
     """Every position predicts its next item from what lies before it; otherwise a history, read both ways, has one."""
+    tail_width: int = 64
+    """Principal components of the text that stand unlearnt at the end of item and query vectors."""
+    tail_weight: float = 0.5
+    """Length of that tail relative to the learnt part."""
     text_layers: int = 1
     """Linear maps between text embedding and network: 1, or 2 with a nonlinearity between."""
     input_dropout: float = 0.3
@@ -67,6 +71,11 @@ class NetworkConfig:
     """In the decoder's blocks and on its inputs."""
     id_dropout: float = 0.3
     """How often a training step takes away an item's own vector, so that text alone has to do."""
+
+    @property
+    def vector_width(self) -> int:
+        """Features of item and query vectors."""
+        return self.width + self.tail_width
 
     @property
     def tokens_per_item(self) -> int:
@@ -178,6 +187,7 @@ PAPER_NETWORK: dict[str, Any] = {
     "item_vector": ItemVector.TEXT,
     "norm": Norm.RMS,
     "causal": False,
+    "tail_width": 0,
     "text_layers": 2,
     "input_dropout": 0.1,
     "block_dropout": 0.1,

@@ -69,7 +69,7 @@ def export_query_encoder(network: Network, history: int, path: Path) -> float:
         BundleError: it exceeds `TOLERANCE`.
     """
     encoder = QueryEncoder(network.encoder).eval()
-    shape = (3, min(5, history), network.config.tokens_per_item, network.config.width)
+    shape = (3, min(5, history), network.config.tokens_per_item, network.config.vector_width)
     examples = {"items": (_unit(shape, 0), {0: REQUESTS, 1: TIME}), "lengths": (torch.tensor([1, 2, 3]), {0: REQUESTS})}
     to_onnx(encoder, path, examples, ["queries"])
     return _checked_difference(encoder, history, shape, path)

@@ -70,7 +70,7 @@ def _stacked(pairs: list[tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
 def export_generator(encoder: Encoder, decoder: Decoder, start: Path, step: Path) -> None:
     """Write both graphs, for any number of requests, history length and beam."""
     config = encoder.config
-    items = torch.randn(2, 3, config.tokens_per_item, config.width)
+    items = torch.randn(2, 3, config.tokens_per_item, config.vector_width)
     lengths = torch.tensor([2, 3])
     to_onnx(
         StartGraph(encoder, decoder), start, {"items": (items, {0: REQUESTS, 1: TIME}), "lengths": (lengths, {0:

@@ -1,10 +1,10 @@
 """A start of training from what needs none: text by its principal axes, items by who they are bought with.
 
 Random starts have to learn from few interactions what counting already knows, and over-fit while they do. Here the
-first half of a vector starts as the leading principal components of the text embedding, the second half as the item's
-place in a truncated singular value decomposition of the symmetric, degree-normalised co-occurrence matrix of training
-histories (as spectral embeddings of graphs do). With the encoder's decaying mean of item vectors the untrained model is
-already a good retriever, and training starts from there.
+first part of a vector starts as the leading principal components of the text embedding, the second as the item's
+place in a truncated singular value decomposition of the symmetric, degree-normalised co-occurrence matrix of
+training histories (as spectral embeddings of graphs do). With the encoder's decaying mean of item vectors the
+untrained model is already a good retriever, and training starts from there.
 """
 
 from dataclasses import dataclass
@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from models.neural.config import ItemVector, NetworkConfig
 from models.neural.network import Network
+from models.neural.principal import principal_map
 from offline.training.histories import Histories
 
 Floats = npt.NDArray[np.float32]
@@ -30,6 +31,8 @@ class WarmStartConfig:
     """Items of a history at most this far apart count as bought together, 1 / distance each."""
     shrinkage: float = 5.0
     """Items are trusted by count / (count + shrinkage)."""
+    own_share: float = 2 / 3
+    """Share of a vector that starts as the item's own, the rest as its text."""
     scale: float = 1.0
     """Length of a well-known item's own vector relative to that of its text."""
     iterations: int = 4
@@ -44,29 +47,19 @@ def applies(config: NetworkConfig) -> bool:
 @torch.no_grad()
 def warm_start(network: Network, histories: Histories, config: WarmStartConfig, seed: int) -> None:
     """Overwrite the items' text map and own vectors, and quieten the encoder's answer."""
-    items, half = network.items, network.config.width // 2
+    items, width = network.items, network.config.width
+    half = width - round(config.own_share * width)
     assert isinstance(items.text, nn.Linear)
     seen = items.seen[:, 0] > 0
     weight, bias = principal_map(items.embeddings[seen], half)
     items.text.weight.zero_()
     items.text.bias.zero_()
     items.text.weight[: len(weight)], items.text.bias[: len(bias)] = weight, bias
-    own = own_vectors(histories, len(items.embeddings), network.config.width - half, config, seed)
+    own = own_vectors(histories, len(items.embeddings), width - half, config, seed)
     items.own.weight.zero_()
     items.own.weight[:, half : half + own.shape[1]] = own
     network.encoder.query.weight.mul_(0.1)
     network.encoder.query.bias.zero_()
-
-
-def principal_map(texts: Tensor, width: int) -> tuple[Tensor, Tensor]:
-    """Weight [w, d] and bias [w] that give the leading w <= width components, mean square length 1, from [n, d]."""
-    mean = texts.double().mean(0)
-    centred = texts.double() - mean
-    _, axes = torch.linalg.eigh(centred.T @ centred)
-    weight = axes.flip(1)[:, :width].T
-    length = (centred @ weight.T).square().sum(1).mean().sqrt().clamp(min=1e-9)
-    weight = weight / length
-    return weight.float(), -(weight @ mean).float()
 
 
 def own_vectors(histories: Histories, n_items: int, width: int, config: WarmStartConfig, seed: int) -> Tensor:

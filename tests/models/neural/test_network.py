@@ -25,7 +25,8 @@ def tiny(preset: Preset, seed: int = 0) -> Network:
     codes = with_unique_code(generator.integers(0, 4, (N, 3)).astype(np.int32))
     config = replace(
         network_preset(preset, text_width=6, codebooks=(4, 4, 4, int(codes[:, 3].max()) + 1)),
-        width=16, heads=2, head_width=8, feed_forward=32, encoder_layers=2, decoder_layers=2,
+        width=16, tail_width=4 * (preset is Preset.COMPACT), heads=2,
+        head_width=8, feed_forward=32, encoder_layers=2, decoder_layers=2,
     )  # fmt: skip
     torch.manual_seed(seed)
     texts = torch.randn(N, 6)

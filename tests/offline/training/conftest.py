@@ -50,7 +50,8 @@ def small_network(preset: Preset = Preset.COMPACT, seed: int = 0) -> Network:
     ids = kmeans_ids(texts, np.ones(N_ITEMS, np.bool_), IdConfig(codebook=4))
     config: NetworkConfig = replace(
         network_preset(preset, text_width=12, codebooks=ids.codebooks),
-        width=16, heads=2, head_width=8, feed_forward=32, encoder_layers=1, decoder_layers=1,
+        width=16, tail_width=4 * (preset is Preset.COMPACT), heads=2,
+        head_width=8, feed_forward=32, encoder_layers=1, decoder_layers=1,
         input_dropout=0.1, block_dropout=0.1, decoder_dropout=0.0, id_dropout=0.1,
     )  # fmt: skip
     torch.manual_seed(seed)
