@@ -55,8 +55,8 @@ class Request:
     vectors: Path | None = None
 
 
-def build(request: Request, reporter: Reporter) -> str:
-    """Run every job and publish a new bundle. Its version.
+def build(request: Request, reporter: Reporter, jobs: Sequence[Job] = JOBS) -> str:
+    """Run every job, or those given in their order, and publish a new bundle. Its version.
 
     Raises:
         InputError: the files are malformed or hold nothing usable.
@@ -65,7 +65,7 @@ def build(request: Request, reporter: Reporter) -> str:
     """
     with _new_writer(request) as writer:
         context = Context(writer, request.config, request.inputs, request.vectors, reporter)
-        return _run_and_publish(context, JOBS, {})
+        return _run_and_publish(context, jobs, {})
 
 
 def run_job(request: Request, name: str, reporter: Reporter) -> str:

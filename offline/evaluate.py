@@ -36,12 +36,14 @@ class Settings:
         exclude_seen: leave out what the history holds.
         fill: fill short lists.
         part: which target is looked for.
+        history_items: retrievers see a history's newest so many items; None = all of it. What counts as seen stays.
     """
 
     order: Order = Order.SCORE
     exclude_seen: bool = True
     fill: bool = True
     part: Part = Part.TEST
+    history_items: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +156,8 @@ def list_lengths(ks: Sequence[int]) -> dict[int, list[int]]:
 def _query(bundle: Bundle, history: Items, k: int, settings: Settings) -> Query:
     seen = history if settings.exclude_seen else NO_ITEMS
     allowed = eligible(bundle.n_items, None, seen)
-    return Query(history=history, k=k, eligible=allowed, order=settings.order, fill=settings.fill)
+    shown = history if settings.history_items is None else history[-settings.history_items :]
+    return Query(history=shown, k=k, eligible=allowed, order=settings.order, fill=settings.fill)
 
 
 def _batches(
@@ -183,28 +186,28 @@ def ask(
     return lists
 
 
-def measure(lists: Lists, targets: Items, ks: Sequence[int]) -> dict[str, float]:
+def measure(items: Items, targets: Items, ks: Sequence[int]) -> dict[str, float]:
     """`recall@k` and `ndcg@k` of each k, fractions."""
-    ranks = target_ranks(lists.items, targets)
+    ranks = target_ranks(items, targets)
     named = {"recall": recall(ranks, ks), "ndcg": ndcg(ranks, ks)}
     return {f"{name}@{k}": float(value) for name, values in named.items() for k, value in zip(ks, values, strict=True)}
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """Measures of each retriever, and the lists they were taken from.
+    """Measures of each method by name, and the lists they were taken from.
 
     Attributes:
-        measures: retriever -> `recall@k`, `ndcg@k`.
-        longest: retriever -> its lists for the greatest k.
-        items: retriever -> k it was asked with -> int32 [users, k], padded with -1.
-        seconds: retriever -> wall time of all its lists.
+        measures: method -> `recall@k`, `ndcg@k`.
+        longest: method -> its lists for the greatest k.
+        items: method -> k it was asked with -> int32 [users, k], padded with -1.
+        seconds: method -> wall time of all its lists; None = they were read from a file.
     """
 
-    measures: dict[RetrieverName, dict[str, float]] = field(default_factory=dict)
-    longest: dict[RetrieverName, Lists] = field(default_factory=dict)
-    items: dict[RetrieverName, dict[int, Items]] = field(default_factory=dict)
-    seconds: dict[RetrieverName, float] = field(default_factory=dict)
+    measures: dict[str, dict[str, float]] = field(default_factory=dict)
+    longest: dict[str, Lists] = field(default_factory=dict)
+    items: dict[str, dict[int, Items]] = field(default_factory=dict)
+    seconds: dict[str, float | None] = field(default_factory=dict)
 
 
 def evaluate(
@@ -230,7 +233,7 @@ def evaluate(
         for length, cuts in list_lengths(ks).items():
             with reporter.job(f"{name} k={length}"):
                 lists = ask(bundle, retriever, test, length, settings, reporter)
-            measures, items[length] = measures | measure(lists, test.targets, cuts), lists.items
-        evaluation.measures[name], evaluation.longest[name] = measures, lists
-        evaluation.items[name], evaluation.seconds[name] = items, time.perf_counter() - start
+            measures, items[length] = measures | measure(lists.items, test.targets, cuts), lists.items
+        evaluation.measures[name.value], evaluation.longest[name.value] = measures, lists
+        evaluation.items[name.value], evaluation.seconds[name.value] = items, time.perf_counter() - start
     return evaluation

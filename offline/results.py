@@ -29,7 +29,7 @@ def results(bundle: Bundle, test: TargetUsers, evaluation: Evaluation, settings:
     """The content of results.json: users, and fractions by retriever and measure; then how they were asked."""
     return {
         "users": len(test),
-        "retrievers": {name.value: measures for name, measures in evaluation.measures.items()},
+        "retrievers": evaluation.measures,
         "settings": {
             "bundle": bundle.version,
             "split": bundle.manifest.split.model_dump(mode="json"),
@@ -37,6 +37,7 @@ def results(bundle: Bundle, test: TargetUsers, evaluation: Evaluation, settings:
             "order": settings.order.value,
             "exclude_seen": settings.exclude_seen,
             "fill": settings.fill,
+            "history_items": settings.history_items,
         },
     }
 
@@ -65,7 +66,7 @@ def write_predictions(path: Path, bundle: Bundle, test: TargetUsers, evaluation:
     user_ids = test.user_ids()
     with pq.ParquetWriter(path, PREDICTION_SCHEMA, compression="zstd") as writer:
         for name, lists in evaluation.longest.items():
-            writer.write_table(_predictions(bundle, user_ids, name.value, lists))
+            writer.write_table(_predictions(bundle, user_ids, name, lists))
 
 
 def as_table(evaluation: Evaluation, users: int) -> Table:
@@ -76,5 +77,5 @@ def as_table(evaluation: Evaluation, users: int) -> Table:
     for measure in measures:
         table.add_column(measure, justify="right")
     for name, values in evaluation.measures.items():
-        table.add_row(name.value, *(f"{100 * values[measure]:.2f}" for measure in measures))
+        table.add_row(name, *(f"{100 * values[measure]:.2f}" for measure in measures))
     return table

@@ -1,10 +1,10 @@
 """The audit of a data set: what a bundle without any training already tells."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from models.bundle.reader import Bundle
 from models.registry import available
-from models.retrieval import Items
 from models.words import RetrieverName
 from offline.evaluate import Settings, TargetUsers, evaluate
 from offline.measures.ranking import target_ranks
@@ -17,14 +17,7 @@ from offline.report.document.audit import AuditReport, Dependence
 UNTRAINED = (RetrieverName.TGH_1, RetrieverName.TGH_2, RetrieverName.SEM_NN, RetrieverName.POPULAR)
 PAPER = Settings(exclude_seen=False, fill=False)
 """How the published audit asks: seen items allowed, short lists left short."""
-
-
-class LastItemOnly(TargetUsers):
-    """The same users, each with a history of one item."""
-
-    def history(self, row: int) -> Items:
-        """int32 [1]: the last item before the target of the row-th user."""
-        return TargetUsers.history(self, row)[-1:]
+LAST_ITEM = replace(PAPER, history_items=1)
 
 
 def audit(
@@ -47,7 +40,7 @@ def audit(
     plan = Plan(ks=sorted(set(ks)), value_k=max(ks))
     names = [name for name in UNTRAINED if name in available(bundle)]
     asked = evaluate(bundle, test, names, [*ks, plan.hop_k], PAPER, reporter)
-    methods = [MethodLists(name.value, lists, asked.seconds[name]) for name, lists in asked.items.items()]
+    methods = [MethodLists(name, lists, asked.seconds[name]) for name, lists in asked.items.items()]
     dependence = _dependence(bundle, test, plan, reporter)
     facts = item_facts(bundle)
     return audit_report(
@@ -65,13 +58,14 @@ def audit(
 def _dependence(bundle: Bundle, test: TargetUsers, plan: Plan, reporter: Reporter) -> Dependence | None:
     if RetrieverName.DR not in available(bundle):
         return None
-    short = LastItemOnly(test.sequences, test.users, test.targets, test.part)
     full, last = (
         target_ranks(
-            evaluate(bundle, users, [RetrieverName.DR], [plan.hop_k], PAPER, reporter).longest[RetrieverName.DR].items,
+            evaluate(bundle, test, [RetrieverName.DR], [plan.hop_k], settings, reporter)
+            .longest[RetrieverName.DR]
+            .items,
             test.targets,
         )
-        for users in (test, short)
+        for settings in (PAPER, LAST_ITEM)
     )
     return dependence_of(RetrieverName.DR, full, last, plan)
 

@@ -192,14 +192,19 @@ tgh-2, which sees two (95 % kept). No encoder was trained for this.'
     elif recalls.tgh_2 and recalls.tgh_1 is not None:
         words = (
             f"tgh-1, which sees the last item only, has Recall@{recalls.k} {percent(recalls.tgh_1)} against "
-            f"{percent(recalls.tgh_2)} of tgh-2, which sees two ({100 * kept:.0f} % kept). No encoder was trained for "
-            "this."
+            f"{percent(recalls.tgh_2)} of tgh-2, which sees two ({100 * kept:.0f} % kept). {_encoder(evidence)}"
         )
     else:
         missing = "Last-item dependence was not measured: no retriever was run on full and on shortened histories."
         return Signal(SignalName.LAST_ITEM, Strength.UNKNOWN, missing)
     strength = grade(kept, 0.9, 0.75)
     return Signal(SignalName.LAST_ITEM, strength, f"Last-item dependence is {strength}: {words}")
+
+
+def _encoder(evidence: Evidence) -> str:
+    return (
+        "No encoder was trained for this." if evidence.full_recall is None else "The trained encoder finds no target."
+    )
 
 
 def popularity(evidence: Evidence) -> Signal:

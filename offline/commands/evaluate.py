@@ -10,6 +10,7 @@ from models.bundle.reader import Bundle
 from models.words import Order
 from offline.commands import options
 from offline.evaluate import Settings, evaluate, read_target_users
+from offline.predictions import add_predictions, read_predictions
 from offline.progress import Reporter
 from offline.report.files import write_report
 from offline.report.judgments import read_judgments
@@ -37,6 +38,16 @@ ExcludeSeen = Annotated[
     bool, typer.Option("--exclude-seen/--include-seen", help="Leave out, or allow, what the history holds.")
 ]
 Fill = Annotated[bool, typer.Option("--fill/--no-fill", help="Fill short lists, as serving does, or leave them short.")]
+HistoryItems = Annotated[
+    int | None,
+    typer.Option("--history-items", min=1, help="Show retrievers only a history's newest N items: 1 for last-1."),
+]
+PredictionsFrom = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--predictions-from", help="Lists of other systems: Parquet or CSV as --predictions writes; repeatable."
+    ),
+]
 
 
 @app.command("evaluate", cls=options.ManyValues)
@@ -48,6 +59,8 @@ def evaluate_command(
     order: OrderOption = Order.SCORE,
     exclude_seen: ExcludeSeen = True,
     fill: Fill = True,
+    history_items: HistoryItems = None,
+    predictions_from: PredictionsFrom = None,
     out: Out = None,
     predictions: Predictions = None,
     report: ReportDir = None,
@@ -58,10 +71,13 @@ def evaluate_command(
     reporter = Reporter()
     names, ks = options.retrievers(retrievers, "--retrievers"), options.numbers(k, "--k")
     opened = Bundle.open(bundle)
-    settings = Settings(order, exclude_seen, fill)
+    settings = Settings(order, exclude_seen, fill, history_items=history_items)
     test = read_target_users(opened, interactions, settings.part, reporter)
-    graded, said = read_judgments(judgments, test.user_ids(), opened.ids) if judgments else (None, [])
+    graded, said = read_judgments(judgments, test.user_ids(), opened.ids) if judgments else (None, list[str]())
+    read = [read_predictions(path, test.user_ids(), opened.ids) for path in predictions_from or ()]
     evaluation = evaluate(opened, test, names, ks, settings, reporter)
+    for found in read:
+        said += add_predictions(evaluation, found, test.targets, ks)
     if out is not None:
         write_results(out, results(opened, test, evaluation, settings))
     if predictions is not None:

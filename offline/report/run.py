@@ -47,10 +47,10 @@ def report_on(
     Raises:
         InputError: the lists cannot be compared.
     """
-    names = [name.value for name in evaluation.items]
+    names = list(evaluation.items)
     plan = Plan(ks=sorted(set(ks)), value_k=max(ks), hop_k=max(SHORT_K, min(ks)), pairs=default_pairs(names))
     methods = [
-        MethodLists(name.value, {**_long_list(bundle, name, test, settings, reporter), **lists}, seconds)
+        MethodLists(name, {**long_list(bundle, name, test, settings, reporter), **lists}, seconds)
         for (name, lists), seconds in zip(evaluation.items.items(), evaluation.seconds.values(), strict=True)
     ]
     facts = item_facts(bundle)
@@ -68,16 +68,18 @@ def report_on(
         )
 
 
-def _long_list(
-    bundle: Bundle, name: RetrieverName, test: TargetUsers, settings: Settings, reporter: Reporter
-) -> dict[int, Items]:
-    if name is not RetrieverName.DR:
+def long_list(bundle: Bundle, name: str, test: TargetUsers, settings: Settings, reporter: Reporter) -> dict[int, Items]:
+    """The list of `dr` in which near misses show, by its k; nothing for other methods."""
+    if name != RetrieverName.DR:
         return {}
     with reporter.job(f"{name} k={POOL}"):
-        return {POOL: ask(bundle, open_retriever(bundle, name), test, POOL, settings, reporter).items}
+        return {POOL: ask(bundle, open_retriever(bundle, RetrieverName.DR), test, POOL, settings, reporter).items}
 
 
 def _how_asked(settings: Settings) -> list[str]:
     seen = "left out" if settings.exclude_seen else "allowed"
     short = "filled, as serving does" if settings.fill else "left short"
-    return [f"Seen items were {seen}, short lists {short}, TGH lists ordered by {settings.order}."]
+    notes = [f"Seen items were {seen}, short lists {short}, TGH lists ordered by {settings.order}."]
+    if settings.history_items is not None:
+        notes.append(f"Retrievers saw the newest {settings.history_items} of each history only.")
+    return notes

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from models.words import RetrieverName
-from offline.audit.signals import Evidence, Recalls, SignalName, Strength
+from offline.audit.signals import Evidence, Recalls, SignalName, Strength, last_item
 from offline.audit.verdict import verdict
 from offline.measures.graph_statistics import Smoothness
 
@@ -80,3 +80,9 @@ def test_what_was_not_measured_is_said_not_guessed():
 def test_a_data_set_without_edges_has_weak_transitions_and_no_division_by_zero():
     told = verdict(replace(TOYS, mean_out_degree=0.0, coverage=(0.0, 0.0, 0.0), n_items=0))
     assert told.strength(SignalName.TRANSITIONS) is Strength.WEAK
+
+
+def test_an_encoder_that_finds_nothing_is_not_called_absent():
+    recalls = Recalls(10, tgh_1=0.09, tgh_2=0.1)
+    evidence = Evidence(10, 1.0, (0.1, 0.2, 0.3), 0.0, recalls, full_recall=0.0, last_recall=0.0)
+    assert last_item(evidence).sentence.endswith("The trained encoder finds no target.")

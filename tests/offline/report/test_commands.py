@@ -2,6 +2,7 @@
 
 import json
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -182,6 +183,37 @@ def test_the_audit_prints_its_verdict_and_writes_its_report(shell, shop, tmp_pat
     assert told.data.coverage[0] == 1.0
     assert told.dependence is None
     assert any("History dependence needs a trained encoder" in note for note in told.notes)
+
+
+def test_the_audit_builds_what_it_needs_from_the_files_and_leaves_nothing_behind(shell, shop, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
+    (tmp_path / "tmp").mkdir()
+    files = ("--interactions", shop.interactions, "--items", shop.interactions.parent / "items.jsonl")
+    outcome = shell("audit", *files, "--text-encoder", "none", "--out", tmp_path / "audit")
+    assert outcome.code == 0, outcome.err
+    told = read_report(tmp_path / "audit")
+    assert told.provenance.split is Split.LEAVE_LAST_OUT
+    assert told.data.coverage[0] == 1.0
+    assert {r.name for r in told.retrievers} == {"tgh-1", "tgh-2", "sem-nn", "popular"}
+    assert "id-vectors" not in outcome.err
+    assert list((tmp_path / "tmp").iterdir()) == []
+
+
+def test_a_cut_history_and_lists_of_others_stand_in_the_report(shell, shop, tmp_path):
+    where = ("evaluate", "--bundle", shop.bundles, "--interactions", shop.interactions, "--k", "1,10")
+    shell(*where, "--retrievers", "tgh-2", "--predictions", tmp_path / "full.parquet")
+    table = pq.read_table(tmp_path / "full.parquet")
+    names = pa.array(["sasrec"] * table.num_rows)
+    pq.write_table(table.set_column(1, "retriever", names), tmp_path / "sasrec.parquet")
+    cut = ("--history-items", 1, "--predictions-from", tmp_path / "sasrec.parquet", "--report", tmp_path / "report")
+    outcome = shell(*where, "--retrievers", "tgh-2,tgh-1", *cut)
+    assert outcome.code == 0, outcome.err
+    told = read_report(tmp_path / "report")
+    assert [method.name for method in told.methods] == ["tgh-2", "tgh-1", "sasrec"]
+    assert "Retrievers saw the newest 1 of each history only." in told.notes
+    assert any(note.startswith("Lists of sasrec were read from sasrec.parquet") for note in told.notes)
+    assert told.methods[2].took_s is None
+    assert "sasrec" in outcome.out
 
 
 def test_two_reports_compare_from_the_command_line(shell, shop, tmp_path):

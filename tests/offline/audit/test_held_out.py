@@ -1,30 +1,19 @@
-"""Histories cut to the last item, for the comparison with full ones."""
+"""What the report is told of the held-out part."""
 
 import numpy as np
 import pyarrow as pa
 
 from models.words import Split
-from offline.audit.run import LastItemOnly
 from offline.evaluate import TargetUsers
 from offline.report.bundle_facts import held_out
 from offline.split import Part, Sequences
 
 
-def users(kind: type[TargetUsers] = TargetUsers) -> TargetUsers:
-    """Two users with a target, and one too short for it."""
+def test_the_held_out_part_names_targets_anchors_and_training_alone():
     items = np.array([7, 8, 9, 5, 1, 1, 2, 2, 3], np.int32)
     sequences = Sequences(pa.array(["a", "b", "c"]), np.array([0, 4, 6, 9]), items, Split.LEAVE_LAST_OUT)
     rows = sequences.with_targets()
-    return kind(sequences, rows, sequences.targets(rows, Part.TEST), Part.TEST)
-
-
-def test_only_the_item_before_the_target_is_left():
-    assert [users().history(row).tolist() for row in (0, 1)] == [[7, 8, 9], [2, 2]]
-    assert [users(LastItemOnly).history(row).tolist() for row in (0, 1)] == [[9], [2]]
-
-
-def test_the_held_out_part_names_targets_anchors_and_training_alone():
-    held = held_out(users())
+    held = held_out(TargetUsers(sequences, rows, sequences.targets(rows, Part.TEST), Part.TEST))
     assert held.targets.tolist() == [5, 3]
     assert held.anchors.tolist() == [9, 2]
     assert held.training_items.tolist() == [7, 8, 1, 1, 2]
