@@ -12,10 +12,12 @@ from pydantic import Field, TypeAdapter, ValidationError
 from models.errors import InputError
 from offline.report.compare import RunComparison
 from offline.report.document.audit import AuditReport
+from offline.report.document.reproduction import ReproductionReport
 from offline.report.html import render
 from offline.report.pages.audit import audit_page
 from offline.report.pages.comparison import comparison_page
 from offline.report.pages.evaluation import evaluation_page
+from offline.report.pages.reproduction import reproduction_page
 from offline.report.rows import COLUMNS, Document, document_rows
 
 HTML, JSON, CSV = "report.html", "report.json", "report.csv"
@@ -62,6 +64,26 @@ def write_comparison(runs: RunComparison, folder: Path) -> list[Path]:
         for pair in runs.pairs
     )
     return _write(folder, {HTML: render(comparison_page(runs)), CSV: _csv(columns, cells)})
+
+
+def write_reproduction(document: ReproductionReport, folder: Path) -> list[Path]:
+    """Write a reproduction as one page, as JSON and as CSV with the data set in the first column.
+
+    Returns:
+        The three paths.
+
+    Raises:
+        InputError: the folder cannot be written.
+    """
+    rows = ((one.title, *row.cells()) for one in document.data_sets for row in document_rows(one))
+    return _write(
+        folder,
+        {
+            HTML: render(reproduction_page(document)),
+            JSON: document.model_dump_json(indent=1) + "\n",
+            CSV: _csv(("data_set", *COLUMNS), rows),
+        },
+    )
 
 
 def read_report(path: Path) -> Document:

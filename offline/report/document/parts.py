@@ -159,6 +159,14 @@ class Curve(Part):
     points: tuple[tuple[float, float], ...]
 
 
+class Unit(StrEnum):
+    """How a figure is written."""
+
+    PLAIN = "plain"
+    PERCENT = "percent"
+    COUNT = "count"
+
+
 class Published(Part):
     """A published figure beside ours."""
 
@@ -166,4 +174,11 @@ class Published(Part):
     measure: str
     published: float
     ours: Estimate
+    """Without a value where we could not measure it."""
     remark: str = ""
+    unit: Unit = Unit.PLAIN
+
+    @property
+    def difference(self) -> float | None:
+        """Ours minus the published one."""
+        return None if self.ours.value is None else self.ours.value - self.published

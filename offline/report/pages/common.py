@@ -2,9 +2,20 @@
 
 from collections.abc import Sequence
 
-from offline.report.document.parts import CutOff, DataFigures, HopRow, Overlap, Published
+from offline.report.document.parts import CutOff, DataFigures, HopRow, Overlap, Published, Unit
 from offline.report.plots.shapes import coverage_bars, heat
-from offline.report.view import Cell, Figure, Section, Table, estimate_cell, figure_text, gap_cell, signed, whole
+from offline.report.view import (
+    NOTHING,
+    Cell,
+    Figure,
+    Section,
+    Table,
+    estimate_cell,
+    figure_text,
+    gap_cell,
+    signed,
+    whole,
+)
 
 HOPS = {1: "1 hop", 2: "2 hops", 3: "3 hops", 0: "beyond 3"}
 
@@ -111,23 +122,40 @@ def overlap_section(overlap: Overlap | None) -> Section | None:
     )
 
 
-def published_section(published: Sequence[Published]) -> Section | None:
-    """Published figures beside ours."""
-    if not published:
+def published_section(published: Sequence[Published], reasons: Sequence[str] = ()) -> Section | None:
+    """Published figures beside ours, and why they differ."""
+    if not published and not reasons:
         return None
     rows = tuple(
         (
-            f"{row.method}, {row.measure}",
-            (Cell(figure_text(row.published)), estimate_cell(row.ours), _difference(row), Cell(row.remark)),
+            ", ".join(part for part in (row.method, row.measure) if part),
+            (_written(row.published, row.unit), _ours(row), _difference(row), Cell(row.remark)),
         )
         for row in published
     )
-    columns = ("Figure", "Published", "Ours", "Difference", "Remark")
-    return Section("published", "Published figures beside ours", tables=(Table("Reproduction", columns, rows),))
+    columns = ("Figure", "Published", "Ours", "Difference", "Published in")
+    tables = (Table("Reproduction; shares in percent", columns, rows),) if rows else ()
+    return Section("published", "Published figures beside ours", tuple(reasons), tables=tables)
+
+
+def _written(value: float, unit: Unit) -> Cell:
+    return whole(round(value)) if unit is Unit.COUNT else Cell(figure_text(value, percent=unit is Unit.PERCENT))
+
+
+def _ours(row: Published) -> Cell:
+    if row.ours.value is None:
+        return Cell(NOTHING, "not measured here")
+    if row.unit is Unit.COUNT:
+        return _written(row.ours.value, row.unit)
+    return estimate_cell(row.ours, percent=row.unit is Unit.PERCENT)
 
 
 def _difference(row: Published) -> Cell:
-    return Cell("–") if row.ours.value is None else Cell(signed(f"{row.ours.value - row.published:+.4f}"))
+    if row.difference is None:
+        return Cell(NOTHING)
+    if row.unit is Unit.COUNT:
+        return Cell(signed(f"{round(row.difference):+,}"))
+    return Cell(signed(f"{100 * row.difference:+.2f}" if row.unit is Unit.PERCENT else f"{row.difference:+.4f}"))
 
 
 def _two(value: float | None) -> str:
