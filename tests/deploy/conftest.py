@@ -4,4 +4,4 @@ import sys
 from pathlib import Path
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
-sys.path.insert(0, str(DEPLOY))
+sys.path[:0] = [str(DEPLOY), str(DEPLOY / "grafana")]
