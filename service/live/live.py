@@ -25,11 +25,16 @@ FIRST_SYNC_S = 2.0
 FILE_POLL_S = 1.0
 
 
-def redis_link(settings: Settings) -> RedisLink:
-    """The link of this process to the configured Redis. Needs a running event loop."""
+def redis_link(settings: Settings, *, socket_timeout_s: float = 0.5) -> RedisLink:
+    """The link of this process to the configured Redis.
+
+    Args:
+        settings: all settings.
+        socket_timeout_s: the longest that an abandoned command holds its connection.
+    """
     if settings.redis_url is None:
         raise ValueError("no Redis is configured")
-    return RedisLink(LinkConfig(settings.redis_url.get_secret_value()))
+    return RedisLink(LinkConfig(settings.redis_url.get_secret_value(), socket_timeout_s=socket_timeout_s))
 
 
 def history_config(settings: Settings) -> HistoryConfig:

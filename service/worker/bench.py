@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from models.bundle.layout import GRAPH_OFFSETS
+from models.bundle.layout import AVAILABLE, GRAPH_OFFSETS
 from models.bundle.reader import Bundle
 from models.registry import open_retriever
 from models.retrieval import Eligible, Query
@@ -35,10 +35,12 @@ START_TIMEOUT_S = 120.0
 
 
 def queries(bundle: Bundle, count: int) -> list[Query]:
-    """Histories of items that have successors, from a fixed seed."""
+    """Histories of items that have successors, from a fixed seed; under the bundle's stock, as a worker answers."""
     known = np.flatnonzero(np.diff(bundle.array(GRAPH_OFFSETS)) > 0).astype(np.int32)
     draw = np.random.default_rng(3)
-    return [Query(draw.choice(known, LENGTH), K, Eligible(bundle.n_items)) for _ in range(count)]
+    stock = np.asarray(bundle.array(AVAILABLE)) if bundle.has(AVAILABLE) else None
+    rule = Eligible(bundle.n_items, None if stock is None or stock.all() else stock)
+    return [Query(draw.choice(known, LENGTH), K, rule) for _ in range(count)]
 
 
 def bare(bundle: Bundle, name: RetrieverName, asked: list[Query], batch: int, seconds: float) -> float:

@@ -5,10 +5,12 @@ import os
 import signal
 import socket
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 from prometheus_client import generate_latest
 
+from models.bundle import versions
+from models.errors import ShortlistError
 from models.words import RetrieverName
 from service.experiments.book import ExperimentBook
 from service.live.live import redis_link
@@ -18,10 +20,14 @@ from service.stock import Stock
 from service.supervisor.following import mirrored
 from service.supervisor.gather import answer_on, process_socket
 from service.worker.config import WorkerConfig
+from service.worker.decoder import Opener
 from service.worker.health import serve_health
 from service.worker.holding import Holding
 from service.worker.retriever_decoder import opener
 from service.worker.worker import Worker
+
+SOCKET_TIMEOUT_S = 5.0
+"""A worker does not answer anybody while it waits, so it may wait longer than an API process."""
 
 
 def worker_config(settings: Settings) -> WorkerConfig:
@@ -35,14 +41,15 @@ async def work(settings: Settings, retriever: RetrieverName) -> None:
     Raises:
         StuckError: a batch does not end.
     """
-    link = redis_link(settings)
+    link = redis_link(settings, socket_timeout_s=SOCKET_TIMEOUT_S)
     stock, book = Stock(link), ExperimentBook(link, settings.experiments)
     worker = Worker(link, f"{socket.gethostname()}-{os.getpid()}", worker_config(settings))
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, worker.drain)
+    decoders = opener(settings.bundles, retriever, stock.view, threads=settings.gr_threads or os.cpu_count() or 1)
+    _import_all(settings, decoders)
     for table in (stock.table, book.table):
         table.start()
-    decoders = opener(settings.bundles, retriever, stock.view)
     holding = Holding(worker, settings.bundles, decoders, lambda: wanted_bundles(book))
     try:
         async with mirrored(settings), _following(holding), _observed(settings, worker):
@@ -51,6 +58,16 @@ async def work(settings: Settings, retriever: RetrieverName) -> None:
         await stock.table.stop()
         await book.table.stop()
         await link.aclose()
+
+
+def _import_all(settings: Settings, decoders: Opener) -> None:
+    """Decode once before anything is promised to Redis: imports and compilers hold the interpreter for seconds, and a
+    heartbeat would stand still meanwhile. A bundle that fails here is refused, with the reason, when it is opened."""
+    with suppress(ShortlistError, OSError):
+        current = versions.current(settings.bundles)
+        if current is not None:
+            decoder = decoders(current)
+            decoder.decode([decoder.sample()])
 
 
 @asynccontextmanager
