@@ -2,8 +2,9 @@
 
     python -m service.worker.bench --bundles DIR [--retriever gr] [--batch 32] [--seconds 10] [--rounds 3]
 
-A worker process decodes behind an embedded Redis while this process keeps two batches in flight; then the same queries
-are decoded in a loop in this process, in batches of the same size. Figures are of the best round of each.
+In turn, round by round: a worker process decodes behind an embedded Redis while this process keeps two batches in
+flight, and the same queries are decoded in a loop in this process, in batches of the same size. Figures are of the
+best round of each.
 """
 
 import argparse
@@ -118,12 +119,11 @@ def measure(arguments: argparse.Namespace) -> dict[str, object]:
         EmbeddedRedis(EmbeddedRedisConfig(Path(folder))) as redis,
         worker_process(arguments, redis.url) as worker,
     ):
-        rates = [
-            asyncio.run(queued(redis.url, bundle, asked, arguments.batch, arguments.seconds))
-            for _ in range(arguments.rounds)
-        ]
+        rates, loops = [], []
+        for _ in range(arguments.rounds):
+            rates.append(asyncio.run(queued(redis.url, bundle, asked, arguments.batch, arguments.seconds)))
+            loops.append(bare(bundle, name, asked, arguments.batch, arguments.seconds))
         worker.terminate()
-    loops = [bare(bundle, name, asked, arguments.batch, arguments.seconds) for _ in range(arguments.rounds)]
     return {
         "retriever": name,
         "batch": arguments.batch,
