@@ -1,10 +1,11 @@
 PYTHON ?= python3.11
 BIN := .venv/bin
+PIP := $(BIN)/pip --disable-pip-version-check --quiet
 # One thread a process: tests run side by side, and a BLAS pool in each of them makes all of them slower.
 export OMP_NUM_THREADS ?= 1
 export TOKENIZERS_PARALLELISM ?= false
 
-.PHONY: demo setup test lint format clean
+.PHONY: demo setup test lint format lock audit sbom licences clean
 
 demo: .venv/demo  ## build a bundle from embedded real purchases and serve it
 	$(BIN)/shortlist demo
@@ -24,17 +25,23 @@ format: setup
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+lock: setup  ## hashed locks of the images
+	$(BIN)/python deploy/lock.py
+
+audit sbom licences: setup  ## known vulnerabilities, bill of materials, licences of what the images hold
+	deploy/supply.sh $@
+
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache build dist *.egg-info
 
 .venv/bin/pip:
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --upgrade pip
+	$(PIP) install --upgrade pip
 
 .venv/demo: pyproject.toml | .venv/bin/pip
-	$(BIN)/pip install --quiet --editable ".[demo]"
+	$(PIP) install --editable ".[demo]"
 	touch $@
 
 .venv/dev: pyproject.toml | .venv/bin/pip
-	$(BIN)/pip install --quiet --editable ".[dev]"
+	$(PIP) install --editable ".[dev]"
 	touch $@ .venv/demo
