@@ -1,0 +1,1 @@
+"""Baselines of other libraries, which run in an environment of their own."""
