@@ -73,7 +73,7 @@ def add_neural(writer: BundleWriter, embeddings: np.ndarray, popularity: np.ndar
     ids = kmeans_ids(embeddings, np.ones(len(embeddings), np.bool_), IDS)
     network = network_for(embeddings, popularity, ids)
     with torch.inference_mode():
-        vectors = network.items.vectors(network.items.texts()).numpy()
+        vectors = network.items.served_vectors().numpy()
     index = faiss.IndexFlatIP(vectors.shape[1])
     index.add(vectors)
     faiss.write_index(index, str(writer.folder / layout.INDEX))

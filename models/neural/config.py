@@ -46,9 +46,9 @@ class NetworkConfig:
     """Width of the text embeddings, from the bundle."""
     codebooks: tuple[int, ...]
     """Codes at each level of the semantic IDs, the unique-making level last; from the bundle."""
-    width: int = 192
+    width: int = 256
     heads: int = 4
-    head_width: int = 48
+    head_width: int = 64
     feed_forward: int = 512
     encoder_layers: int = 2
     decoder_layers: int = 1
@@ -57,8 +57,8 @@ class NetworkConfig:
     norm: Norm = Norm.LAYER
     causal: bool = True
     """Every position predicts its next item from what lies before it; otherwise a history, read both ways, has one."""
-    tail_width: int = 64
-    """Principal components of the text that stand unlearnt at the end of item and query vectors."""
+    tail_width: int = 128
+    """Principal components of the text that stand unlearnt at the end of item and query vectors; 0 with code tokens."""
     tail_weight: float = 0.5
     """Length of that tail relative to the learnt part."""
     text_layers: int = 1

@@ -28,7 +28,7 @@ class Decoder(nn.Module):
         self.register_buffer("offsets", torch.tensor((0, *config.codebooks[:-1])).cumsum(0), persistent=False)
         self.place = nn.Parameter(torch.zeros(len(config.codebooks), config.width))
         self.start = nn.Linear(config.width, config.width)
-        self.aim = nn.Linear(config.vector_width, config.width, bias=False)
+        self.aim = nn.Linear(config.width, config.width, bias=False)
         self.bias = RelativeBias(config.heads, two_sided=False)
         self.memory_norm, self.norm = norm(config), norm(config)
         self.blocks = nn.ModuleList([DecoderBlock(config) for _ in range(config.decoder_layers)])
@@ -44,7 +44,7 @@ class Decoder(nn.Module):
         return [block for block in self.blocks if isinstance(block, DecoderBlock)]
 
     def first(self, positions: Tensor, queries: Tensor) -> Tensor:
-        """Decoder input [..., d] before any code, from the encoder's positions and query vectors."""
+        """Decoder input [..., d] before any code, from the encoder's positions and query vectors [..., d]."""
         aim = self.aim(queries * math.sqrt(self.config.width))
         return self.start(positions) + aim + self.place[0]  # type: ignore[no-any-return]
 

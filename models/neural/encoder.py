@@ -24,7 +24,7 @@ class Encoded(NamedTuple):
     positions: Tensor
     """[B, P, d]: what each prediction starts from."""
     queries: Tensor
-    """[B, P, d + tail], L2-normalised."""
+    """[B, P, d], L2-normalised."""
 
 
 class Encoder(nn.Module):
@@ -43,32 +43,21 @@ class Encoder(nn.Module):
         self.query = nn.Linear(config.width, config.width)
         self.dropout = Dropout(config.input_dropout)
         if config.causal:
-            self.recency = RelativeBias(2, two_sided=False)
+            self.recency = RelativeBias(1, two_sided=False)
             self.recency.decay(math.log(2))
-            self.tail = nn.Parameter(torch.full((), config.tail_weight))
 
     def forward(self, items: Tensor, lengths: Tensor) -> Encoded:
-        """From float [B, T, tokens, d + tail] unit vectors and int64 [B] numbers of items."""
-        b, t, tokens, _ = items.shape
-        flat = items.reshape(b, t * tokens, self.config.vector_width)
-        body = functional.normalize(flat[..., : self.config.width], dim=-1)
+        """From float [B, T, tokens, d] unit vectors and int64 [B] numbers of items."""
+        b, t, tokens, d = items.shape
+        flat = items.reshape(b, t * tokens, d)
         place = torch.arange(t * tokens, device=items.device)
         distance = place[:, None] - place
-        states = self._states(body, distance, lengths * tokens)
+        states = self._states(flat, distance, lengths * tokens)
         if self.config.causal:
-            return Encoded(states, states, self._causal_queries(states, body, flat, distance))
+            positions, shortcut = states, self._recent(flat, distance)
+            return Encoded(states, positions, functional.normalize(self.query(positions) + shortcut, dim=-1))
         positions = _mean(states, lengths * tokens)
         return Encoded(states, positions, functional.normalize(self.query(positions), dim=-1))
-
-    def _causal_queries(self, states: Tensor, body: Tensor, items: Tensor, distance: Tensor) -> Tensor:
-        """[B, T, d + tail]: the answer on top of recent items, and the recent items' tails."""
-        weights = (self.recency(distance) + hidden(distance >= 0)).softmax(-1).to(items.dtype)  # [2, T, T]
-        query = functional.normalize(self.query(states) + weights[0] @ body, dim=-1)
-        if not self.config.tail_width:
-            return query
-        tails = functional.normalize(items[..., self.config.width :], dim=-1)
-        tail = self.tail * (weights[1] @ tails)
-        return functional.normalize(torch.cat((query, tail.to(query.dtype)), dim=-1), dim=-1)
 
     def _states(self, items: Tensor, distance: Tensor, lengths: Tensor) -> Tensor:
         bias = self.bias(distance)[None]
@@ -80,6 +69,12 @@ class Encoder(nn.Module):
         for block in self.blocks:
             x = block(x, bias)
         return self.norm(x)  # type: ignore[no-any-return]
+
+    def _recent(self, items: Tensor, distance: Tensor) -> Tensor:
+        """[B, T, d]: weighted mean of the item vectors up to each position."""
+        weights = (self.recency(distance)[0] + hidden(distance >= 0)).softmax(-1)
+        recent: Tensor = weights.to(items.dtype) @ items
+        return recent
 
 
 def last(positions: Tensor, lengths: Tensor) -> Tensor:

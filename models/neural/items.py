@@ -5,16 +5,14 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from models.neural.config import ItemTokens, ItemVector, NetworkConfig
-from models.neural.principal import principal_map
+from models.neural.tail import item_tails, with_tail
 
 
 class Items(nn.Module):
     """Items as encoder inputs and as vectors that a query is compared with.
 
-    A vector is a learnt part of `config.width` features and a tail of unlearnt ones, the leading components of the
-    text: what co-occurrence teaches about training histories wears off with time, resemblance of texts less so. With
-    one token an item both are the same vector, so one table serves history and candidates. With a token a code, each
-    token is a learnt vector of the code plus the projected text.
+    With one token an item both are the same vector, so one table serves history and candidates. With a token a code,
+    each token is a learnt vector of the code plus the projected text.
 
     Args:
         config: shape.
@@ -37,7 +35,7 @@ class Items(nn.Module):
         self.register_buffer("offsets", offsets, persistent=False)
         self.register_buffer("codes", codes + offsets, persistent=False)
         self.register_buffer("seen", seen.float()[:, None], persistent=False)
-        self.register_buffer("tails", _tails(config, embeddings, seen), persistent=False)
+        self.register_buffer("tails", item_tails(config, embeddings, seen), persistent=False)
         self.text = _text_head(config)
         if config.item_vector is ItemVector.TEXT_AND_ID:
             self.own = nn.Embedding(len(embeddings), config.width)
@@ -55,28 +53,28 @@ class Items(nn.Module):
         return self.text(self.embeddings)  # type: ignore[no-any-return]
 
     def vectors(self, texts: Tensor) -> Tensor:
-        """float [n, d + tail], L2-normalised."""
-        return self._with_tail(self._plain(texts, None), self.tails)
+        """float [n, d], L2-normalised."""
+        return functional.normalize(self._plain(texts, None), dim=-1)
 
     def inputs(self) -> Tensor:
-        """float [n, tokens, d + tail], L2-normalised: all items as the encoder takes them in."""
+        """float [n, tokens, d], L2-normalised: all items as the encoder takes them in."""
         everything = torch.arange(len(self.embeddings), device=self.embeddings.device)
         return self(self.texts(), everything)  # type: ignore[no-any-return]
 
+    def served_vectors(self) -> Tensor:
+        """float [n, d + tail], L2-normalised: what DR compares a query with, and what histories are made of."""
+        return with_tail(self.vectors(self.texts()), self.tails, self.config.tail_weight)
+
+    def served_inputs(self) -> Tensor:
+        """float [n, tokens, d + tail]: all items as the exported encoder takes them in."""
+        return self.served_vectors().unsqueeze(1) if self.config.tokens is ItemTokens.ONE else self.inputs()
+
     def forward(self, texts: Tensor, items: Tensor) -> Tensor:
-        """float [..., tokens, d + tail], L2-normalised, from int64 [...] item indices."""
+        """float [..., tokens, d], L2-normalised, from int64 [...] item indices."""
         text = texts[items]
         if self.config.tokens is ItemTokens.CODES:
-            tails = self.tails[items].unsqueeze(-2).expand(*items.shape, self.codes.shape[1], -1)
-            return self._with_tail(text.unsqueeze(-2) + self.code(self.codes[items]), tails)
-        return self._with_tail(self._plain(text, items), self.tails[items]).unsqueeze(-2)
-
-    def _with_tail(self, body: Tensor, tails: Tensor) -> Tensor:
-        """Both parts in one unit vector, their lengths as 1 to `tail_weight`."""
-        if not self.config.tail_width:
-            return functional.normalize(body, dim=-1)
-        unit = functional.normalize(body, dim=-1)
-        return functional.normalize(torch.cat((unit, tails.to(unit.dtype)), dim=-1), dim=-1)
+            return functional.normalize(text.unsqueeze(-2) + self.code(self.codes[items]), dim=-1)
+        return functional.normalize(self._plain(text, items), dim=-1).unsqueeze(-2)
 
     def _plain(self, text: Tensor, items: Tensor | None) -> Tensor:
         """Projected text plus the items' own vectors, some of which training leaves out."""
@@ -87,17 +85,6 @@ class Items(nn.Module):
         if self.training and self.config.id_dropout:
             known = known * (torch.rand_like(known) >= self.config.id_dropout)
         return text + known * own
-
-
-def _tails(config: NetworkConfig, embeddings: Tensor, seen: Tensor) -> Tensor:
-    """float [n, tail_width]: leading components of each text, of length `tail_weight`; 0 without text."""
-    tails = embeddings.new_zeros(len(embeddings), config.tail_width)
-    known = embeddings.any(1)
-    if config.tail_width and bool((known & seen).any()):
-        weight, bias = principal_map(embeddings[known & seen], config.tail_width)
-        components = functional.normalize(embeddings[known] @ weight.T + bias, dim=-1)
-        tails[known, : len(weight)] = config.tail_weight * components
-    return tails
 
 
 def _text_head(config: NetworkConfig) -> nn.Module:

@@ -14,6 +14,7 @@ from models.neural.decoder import Decoder
 from models.neural.encoder import Encoder, last
 from models.neural.layers import KeysValues
 from models.neural.onnx_steps import padded
+from models.neural.tail import body_of
 from models.neural.weights import encoder_inputs, read_weights
 
 Float32s = npt.NDArray[np.float32]
@@ -69,7 +70,7 @@ class NetworkSteps:
     def start(self, histories: Sequence[Int32s]) -> Float32s:
         """As in `Steps`."""
         items, lengths = (torch.from_numpy(part).to(self.inputs.device) for part in self._batch(histories))
-        encoded = self.encoder(self.inputs[items], lengths)
+        encoded = self.encoder(body_of(self.inputs[items], self.encoder.config), lengths)
         self.memory = self.decoder.memory(encoded.states)
         self.bias = self.decoder.history_bias(lengths, encoded.states.shape[1])
         x = self.decoder.first(last(encoded.positions, lengths), last(encoded.queries, lengths))[

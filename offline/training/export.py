@@ -14,26 +14,14 @@ from models.bundle import layout
 from models.bundle.writer import BundleWriter
 from models.errors import BundleError
 from models.neural.config import ItemTokens, ItemVector, TrainingConfig
-from models.neural.encoder import Encoder, last
 from models.neural.network import Network
+from models.neural.query import QueryEncoder
 from models.neural.weights import HEADER
 from offline.training.cold import ColdConfig, lean_on_neighbours
 from offline.training.export_generator import REQUESTS, TIME, export_generator, to_onnx
 
 TOLERANCE = 1e-4
 """Largest difference allowed between an ONNX query vector and torch's."""
-
-
-class QueryEncoder(nn.Module):
-    """The encoder as serving calls it: the query vector at the end of each history."""
-
-    def __init__(self, encoder: Encoder) -> None:
-        super().__init__()
-        self.encoder = encoder
-
-    def forward(self, items: Tensor, lengths: Tensor) -> Tensor:
-        """[B, d] from float32 [B, T, tokens, d] and int64 [B]."""
-        return last(self.encoder(items, lengths).queries, lengths)
 
 
 def export_network(network: Network, config: TrainingConfig, writer: BundleWriter) -> float:
@@ -55,7 +43,7 @@ def export_network(network: Network, config: TrainingConfig, writer: BundleWrite
 
 @torch.inference_mode()
 def _item_vectors(network: Network, writer: BundleWriter) -> npt.NDArray[np.float32]:
-    vectors = network.items.vectors(network.items.texts()).numpy()
+    vectors = network.items.served_vectors().numpy()
     if network.config.item_vector is ItemVector.TEXT or not writer.has(layout.TEXT_NEIGHBOURS):
         return vectors
     neighbours, seen = writer.read_array(layout.TEXT_NEIGHBOURS), network.items.seen[:, 0].numpy() > 0

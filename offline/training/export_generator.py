@@ -11,6 +11,7 @@ from torch.export import Dim
 
 from models.neural.decoder import Decoder
 from models.neural.encoder import Encoder, last
+from models.neural.tail import body_of
 
 REQUESTS = Dim("requests", min=1, max=65536)
 TIME = Dim("time", min=1, max=1024)
@@ -28,7 +29,7 @@ class StartGraph(nn.Module):
 
     def forward(self, items: Tensor, lengths: Tensor) -> tuple[Tensor, ...]:
         """Output [R, d]; memory keys, values [layers, R, H, S, h]; bias [R, H, 1, S]; past keys, values."""
-        encoded = self.encoder(items, lengths)
+        encoded = self.encoder(body_of(items, self.encoder.config), lengths)
         memory = self.decoder.memory(encoded.states)
         bias = self.decoder.history_bias(lengths, encoded.states.shape[1])
         x = self.decoder.first(last(encoded.positions, lengths), last(encoded.queries, lengths))

@@ -129,7 +129,7 @@ def _export(request: TrainRequest, writer: BundleWriter, fitted: Fitted, histori
 def _some_queries(request: TrainRequest, fitted: Fitted, histories: Histories) -> Any:
     rows = np.linspace(0, len(histories) - 1, min(len(histories), request.index.sample)).astype(int)
     newest: list[Items] = [histories.sequence(int(row))[-request.config.history :] for row in rows]
-    return encode(fitted.network, fitted.network.items.inputs(), newest).numpy()
+    return encode(fitted.network, fitted.network.items.served_inputs(), newest).numpy()
 
 
 def _facts(request: TrainRequest, fitted: Fitted, here: Place) -> dict[str, Any]:

@@ -7,8 +7,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from models.neural.encoder import last
 from models.neural.network import Network
+from models.neural.query import QueryEncoder
 from models.retrieval import Items
 from offline.training.histories import Histories
 
@@ -35,7 +35,7 @@ class Score:
 @torch.inference_mode()
 def validate(network: Network, held_out: HeldOut, history: int) -> Score:
     """Rank every target among all items; the network is in evaluation mode."""
-    vectors, inputs = network.items.vectors(network.items.texts()), network.items.inputs()
+    vectors, inputs = network.items.served_vectors(), network.items.served_inputs()
     order = np.argsort(np.diff(held_out.histories.offsets), kind="stable")
     ranks = np.empty(len(order), np.int64)
     for rows in np.array_split(order, max(1, len(order) // ROWS)):
@@ -52,8 +52,8 @@ def encode(network: Network, inputs: Tensor, histories: list[Items]) -> Tensor:
     items = torch.zeros(len(histories), int(lengths.max()), dtype=torch.int64)
     for row, history in enumerate(histories):
         items[row, : len(history)] = torch.from_numpy(history.astype(np.int64))
-    encoded = network.encoder(inputs[items.to(inputs.device)], lengths)
-    return last(encoded.queries, lengths)
+    queries: Tensor = QueryEncoder(network.encoder)(inputs[items.to(inputs.device)], lengths)
+    return queries
 
 
 def score(ranks: npt.NDArray[np.int64]) -> Score:

@@ -31,7 +31,7 @@ class WarmStartConfig:
     """Items of a history at most this far apart count as bought together, 1 / distance each."""
     shrinkage: float = 5.0
     """Items are trusted by count / (count + shrinkage)."""
-    own_share: float = 2 / 3
+    own_share: float = 0.5
     """Share of a vector that starts as the item's own, the rest as its text."""
     scale: float = 1.0
     """Length of a well-known item's own vector relative to that of its text."""

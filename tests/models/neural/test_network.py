@@ -10,8 +10,10 @@ import torch
 from models.neural.allowed import Allowed
 from models.neural.beam import BeamRequest, search
 from models.neural.config import NetworkConfig, Preset, network_preset
+from models.neural.encoder import last
 from models.neural.network import Network
 from models.neural.onnx_steps import OnnxDecoder, OnnxSteps, open_session
+from models.neural.query import QueryEncoder
 from models.neural.semantic_ids import with_unique_code
 from models.neural.steps import NetworkSteps
 from models.neural.trie import Trie
@@ -66,7 +68,7 @@ def test_a_causal_position_sees_nothing_that_comes_later() -> None:
 def test_step_by_step_decoding_gives_the_probabilities_of_teaching(preset: Preset) -> None:
     network = tiny(preset).eval()
     trie = Trie.build(network.items.plain_codes(torch.arange(N)).int().numpy(), network.config.codebooks)
-    steps = NetworkSteps(network.encoder, network.decoder, network.items.inputs().detach(), history=20)
+    steps = NetworkSteps(network.encoder, network.decoder, network.items.served_inputs().detach(), history=20)
     histories = [np.array([3, 4, 5], np.int32), np.array([8], np.int32)]
     ranks = np.empty(N, np.int32)
     ranks[trie.items] = np.arange(N, dtype=np.int32)
@@ -120,7 +122,7 @@ def test_decoding_through_onnx_equals_torch(preset: Preset, tmp_path: Path) -> N
     network = tiny(preset).eval()
     start, step = tmp_path / "start.onnx", tmp_path / "step.onnx"
     export_generator(network.encoder, network.decoder, start, step)
-    inputs = network.items.inputs().detach()
+    inputs = network.items.served_inputs().detach()
     torch_steps = NetworkSteps(network.encoder, network.decoder, inputs, history=20)
     onnx_steps = OnnxSteps(onnx_decoder(network, inputs.numpy(), start, step))
     trie = Trie.build(network.items.plain_codes(torch.arange(N)).int().numpy(), network.config.codebooks)
@@ -142,3 +144,18 @@ def onnx_decoder(network: Network, inputs: np.ndarray, start: Path, step: Path) 
     heads = [(head.weight.detach().numpy().T.copy(), head.bias.detach().numpy()) for head in decoder.heads]
     sessions = open_session(start, 1), open_session(step, 1)
     return OnnxDecoder(*sessions, inputs, tuple(following), tuple(heads), 20)
+
+
+def test_the_tail_adds_the_likeness_of_texts_to_that_of_learnt_parts() -> None:
+    network = tiny(Preset.COMPACT).eval()
+    lengths = torch.tensor([3, 2])
+    histories = torch.tensor([[1, 2, 3], [4, 5, 0]])
+    with torch.inference_mode():
+        vectors = network.items.served_vectors()
+        query = QueryEncoder(network.encoder)(network.items.served_inputs()[histories], lengths)
+        body = last(network.encoder(network.items.inputs()[histories], lengths).queries, lengths)
+        tails, w = network.items.tails, network.config.tail_weight
+        recent = torch.stack([(tails[1] + 2 * tails[2] + 4 * tails[3]) / 7, (tails[4] + 2 * tails[5]) / 3])
+        plain = body @ network.items.vectors(network.items.texts()).T + w * w * recent @ tails.T
+    scale = (1 + w * w) ** -0.5 * (1 + w * w * recent.square().sum(1, keepdim=True)) ** -0.5
+    torch.testing.assert_close(query @ vectors.T, plain * scale, atol=1e-5, rtol=0)
