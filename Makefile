@@ -12,8 +12,12 @@ demo: .venv/demo  ## build a bundle from embedded real purchases and serve it
 
 setup: .venv/dev  ## environment for development and tests
 
+# Those that drive a browser run one at a time: a page, its service and Chromium keep two cores busy by themselves.
+BROWSER := tests/service/storefront tests/offline/report/test_report_in_browser.py
+
 test: setup  ## the test suite
-	$(BIN)/pytest -n 2 --dist loadscope
+	$(BIN)/pytest -n 2 --dist loadscope $(addprefix --ignore=,$(BROWSER))
+	$(BIN)/pytest $(BROWSER)
 
 lint: setup  ## style, types, import rules
 	$(BIN)/ruff check .
