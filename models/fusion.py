@@ -24,11 +24,11 @@ class FusionWeights:
 
     edge: float = 0.1
     """Weight of transitions from the last items."""
-    edge_decay: float = 0.7
+    edge_decay: float = 0.6
     """Factor from one item to the one before it."""
-    text: float = 0.3
+    text: float = 0.1
     """Weight of texts near the last items'."""
-    text_decay: float = 0.4
+    text_decay: float = 0.3
     """Factor from one item to the one before it."""
     prior: float = 0.02
     """Weight of the item value."""

@@ -59,7 +59,7 @@ class NetworkConfig:
     """Every position predicts its next item from what lies before it; otherwise a history, read both ways, has one."""
     tail_width: int = 128
     """Principal components of the text that stand unlearnt at the end of item and query vectors; 0 with code tokens."""
-    tail_weight: float = 0.5
+    tail_weight: float = 0.62
     """Length of that tail relative to the learnt part."""
     text_layers: int = 1
     """Linear maps between text embedding and network: 1, or 2 with a nonlinearity between."""

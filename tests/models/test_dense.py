@@ -49,6 +49,13 @@ def inverted(vectors: np.ndarray) -> DenseIndex:
     return DenseIndex(index)
 
 
+def half(vectors: np.ndarray) -> DenseIndex:
+    index = faiss.IndexScalarQuantizer(8, faiss.ScalarQuantizer.QT_fp16, faiss.METRIC_INNER_PRODUCT)
+    index.train(vectors)
+    index.add(vectors)
+    return DenseIndex(index)
+
+
 def graph(vectors: np.ndarray) -> DenseIndex:
     index = faiss.IndexHNSWFlat(8, 16, faiss.METRIC_INNER_PRODUCT)
     index.add(vectors)
@@ -56,9 +63,9 @@ def graph(vectors: np.ndarray) -> DenseIndex:
     return DenseIndex(index)
 
 
-@pytest.mark.parametrize("make", [inverted, graph])
+@pytest.mark.parametrize("make", [inverted, graph, half])
 @pytest.mark.parametrize("masked", [False, True])
-def test_approximate_indexes_obey_masks_and_exclusions(make: object, masked: bool) -> None:
+def test_other_indexes_obey_masks_and_exclusions(make: object, masked: bool) -> None:
     rng = np.random.default_rng(0)
     vectors = unit(rng.normal(size=(400, 8)))
     eligible = Eligible(400, rng.random(400) < 0.5 if masked else None, np.arange(0, 50, dtype=np.int32))

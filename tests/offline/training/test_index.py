@@ -10,9 +10,17 @@ def vectors(n: int) -> np.ndarray:
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
-def test_small_catalogues_get_a_flat_index_and_say_so() -> None:
-    index, facts = build_index(vectors(100), vectors(10), IndexConfig())
-    assert (facts["kind"], facts["recall"], index.ntotal) == ("flat", 1.0, 100)
+def test_small_catalogues_are_compared_item_by_item_in_half_precision_where_that_finds_the_same() -> None:
+    index, facts = build_index(vectors(300), vectors(10), IndexConfig(depth=10))
+    assert facts["kind"] == "flat, half precision"
+    assert 0.995 <= facts["recall"] <= 1
+    assert index.ntotal == 300
+
+
+def test_where_half_precision_is_too_coarse_single_precision_stays() -> None:
+    close = vectors(1) + np.arange(300, dtype=np.float32)[:, None] * 1e-7
+    index, facts = build_index(close.astype(np.float32), vectors(1), IndexConfig(depth=10))
+    assert (facts["kind"], facts["recall"], index.ntotal) == ("flat", 1.0, 300)
 
 
 def test_larger_ones_get_a_measured_index_with_its_recall_against_flat() -> None:
