@@ -184,14 +184,14 @@ def fault_figures(service: Service, kind: str, path: str, arguments: argparse.Na
 
 
 def flip_figures(service: Service, item: str) -> dict[str, float]:
-    """Milliseconds from the answer to a flip until every of 30 answers in a row, whoever gives them, obeys it."""
+    """Milliseconds from the answer to a flip until every of 10 answers in a row, whoever gives them, obeys it."""
     body = {"history": ["no-such-item"], "k": 500}
     took = []
-    for available in [False, True] * 10:
+    for available in [False, True] * 5:
         flip = {"available": available}
         httpx.put(f"{service.url}/items/{item}/availability", json=flip, timeout=60).raise_for_status()
         started, last_wrong = time.perf_counter(), 0.0
-        for _ in range(30):
+        for _ in range(10):
             asked = (time.perf_counter() - started) * 1e3
             found = httpx.post(f"{service.url}/recommend/popular", json=body, timeout=60).json()["items"]
             if (item in {entry["item_id"] for entry in found}) is not available:

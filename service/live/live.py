@@ -22,6 +22,7 @@ from service.stock import Stock
 from service.worker.client import ClientConfig, GrClient
 
 FIRST_SYNC_S = 2.0
+STOP_S = 5.0
 FILE_POLL_S = 1.0
 
 
@@ -116,7 +117,12 @@ class Live:
             await self.book.read_file()
 
     async def stop(self) -> None:
-        """Write what waits, close every connection."""
+        """Write what waits, close every connection; a Redis that hangs does not keep the process."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(STOP_S):
+                await self._stop()
+
+    async def _stop(self) -> None:
         if self._file_watch is not None:
             self._file_watch.cancel()
             await asyncio.gather(self._file_watch, return_exceptions=True)

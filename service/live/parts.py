@@ -107,10 +107,11 @@ class Journal:
             sink.start()
 
     async def stop(self) -> None:
-        """Write what waits."""
-        for file, stream in (self._exposures, self._events):
-            await stream.close()
+        """Write what waits; the files first, since Redis may be away."""
+        for file, _ in (self._exposures, self._events):
             file.close()
+        for _, stream in (self._exposures, self._events):
+            await stream.close()
 
     def record(self, request_id: str, request: RecommendRequest, served: Served) -> None:
         """Note what was shown; never waits, never raises."""

@@ -13,7 +13,7 @@ import structlog
 from models.bundle import versions
 from models.errors import ShortlistError
 from service.redis.link import RedisDownError
-from service.worker.decoder import Opener
+from service.worker.decoder import Decoder, Opener
 from service.worker.worker import Worker
 
 log = structlog.get_logger(__name__)
@@ -30,6 +30,7 @@ class Holding:
         also: further versions that are wanted.
         poll_s: how often it looks.
         keep_s: how long a version is kept that is wanted no longer.
+        opened: a decoder that was opened already.
     """
 
     def __init__(
@@ -41,9 +42,11 @@ class Holding:
         *,
         poll_s: float = 0.5,
         keep_s: float = 30.0,
+        opened: Decoder | None = None,
     ) -> None:
         self._worker, self._root, self._open, self._also = worker, root, open_version, also
         self._poll_s, self._keep_s = poll_s, keep_s
+        self._opened = opened
         self._refused: dict[str, float] = {}
         self._unwanted: dict[str, float] = {}
 
@@ -84,11 +87,16 @@ class Holding:
             current = None
         return self._also() | (frozenset() if current is None else {current})
 
+    async def _decoder(self, version: str) -> Decoder:
+        opened, self._opened = self._opened, None
+        if opened is not None and opened.version == version:
+            return opened
+        return await asyncio.to_thread(self._open, version)
+
     async def _hold(self, version: str) -> None:
         started = time.perf_counter()
         try:
-            decoder = await asyncio.to_thread(self._open, version)
-            await self._worker.hold(decoder)
+            await self._worker.hold(await self._decoder(version))
         except (ShortlistError, OSError) as error:
             self._refused[version] = time.monotonic()
             log.error("bundle refused", bundle=version, reason=str(error))

@@ -20,7 +20,7 @@ from service.stock import Stock
 from service.supervisor.following import mirrored
 from service.supervisor.gather import answer_on, process_socket
 from service.worker.config import WorkerConfig
-from service.worker.decoder import Opener
+from service.worker.decoder import Decoder, Opener
 from service.worker.health import serve_health
 from service.worker.holding import Holding
 from service.worker.retriever_decoder import opener
@@ -47,10 +47,10 @@ async def work(settings: Settings, retriever: RetrieverName) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, worker.drain)
     decoders = opener(settings.bundles, retriever, stock.view, threads=settings.gr_threads or os.cpu_count() or 1)
-    _import_all(settings, decoders)
+    first = _first(settings, decoders)
     for table in (stock.table, book.table):
         table.start()
-    holding = Holding(worker, settings.bundles, decoders, lambda: wanted_bundles(book))
+    holding = Holding(worker, settings.bundles, decoders, lambda: wanted_bundles(book), opened=first)
     try:
         async with mirrored(settings), _following(holding), _observed(settings, worker):
             await worker.run()
@@ -60,14 +60,19 @@ async def work(settings: Settings, retriever: RetrieverName) -> None:
         await link.aclose()
 
 
-def _import_all(settings: Settings, decoders: Opener) -> None:
-    """Decode once before anything is promised to Redis: imports and compilers hold the interpreter for seconds, and a
-    heartbeat would stand still meanwhile. A bundle that fails here is refused, with the reason, when it is opened."""
+def _first(settings: Settings, decoders: Opener) -> Decoder | None:
+    """The current bundle's decoder, opened and run once before anything is promised to Redis.
+
+    Imports and compilers hold the interpreter for seconds, and a heartbeat would stand still meanwhile. A bundle that
+    fails here is refused later, with the reason.
+    """
     with suppress(ShortlistError, OSError):
         current = versions.current(settings.bundles)
         if current is not None:
             decoder = decoders(current)
             decoder.decode([decoder.sample()])
+            return decoder
+    return None
 
 
 @asynccontextmanager

@@ -68,8 +68,8 @@ class Worker:
             ShortlistError: it does not decode.
             RedisDownError: the queue cannot be reached.
         """
-        learn = self.pace.learn
-        await asyncio.to_thread(warm, decoder, self.pace.sizes, learn, time.perf_counter)
+        ends = (self.pace.sizes[0], self.pace.sizes[-1])
+        await asyncio.to_thread(warm, decoder, ends, self.pace.learn, time.perf_counter)
         await self._queue.join(decoder.version)
         self._decoders[decoder.version] = decoder
         self.metrics.versions.set(len(self._decoders))

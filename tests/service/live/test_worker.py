@@ -26,6 +26,7 @@ from .conftest import until
 from .decoders import VERSION, EchoDecoder, answer, query
 
 pytestmark = pytest.mark.anyio
+WARM_BATCHES = 4
 Start = Callable[..., Awaitable[Worker]]
 
 
@@ -164,7 +165,7 @@ async def test_what_a_dead_worker_left_is_taken_over_while_somebody_waits(
     task = asyncio.create_task(first.run())
     asking = [asyncio.create_task(ask(client, seed)) for seed in range(3)]
     hurried = asyncio.create_task(ask(client, 9, 0.1))
-    await until(lambda: sum(map(len, dead.batches[-1:])) > 0 and len(dead.batches) > len(first.pace.sizes) * 2)
+    await until(lambda: sum(map(len, dead.batches[-1:])) > 0 and len(dead.batches) > WARM_BATCHES)
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
     assert await refused(hurried) is FallbackReason.DEADLINE
