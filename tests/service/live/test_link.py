@@ -87,7 +87,7 @@ async def test_a_killed_server_that_comes_back_is_used_again(tmp_path: Path) -> 
 async def test_a_hurried_caller_does_not_open_the_breaker(link: RedisLink) -> None:
     for _ in range(20):
         with pytest.raises(RedisDownError):
-            await link.call(lambda client: client.ping(), timeout_s=0)
+            await link.call(lambda client: client.blpop(["nobody-pushes"], 5), timeout_s=0.01)
     assert link.breaker.state is BreakerState.CLOSED
 
 
