@@ -12,7 +12,7 @@ from models.bundle.reader import Bundle, sha256
 from models.errors import BundleError, ConfigError, InputError
 from models.filters import eligible
 from models.registry import open_retriever
-from models.retrieval import NO_ITEMS, Candidates, Items, Query, Retriever
+from models.retrieval import NO_ITEMS, Candidates, Items, Query, Retriever, ValueParams
 from models.words import Order, RetrieverName, Split
 from offline.config import BuildConfig, config_from
 from offline.dataset import read_against
@@ -25,6 +25,19 @@ from offline.split import Part, Sequences
 SHORT_LIST = 10
 """Measures up to this k cut one list of this length; each larger k asks its own, since TGH budgets scale with k."""
 BATCH_USERS = 512
+
+ANY_LENGTH = 1 << 30
+ONE_LIST_UP_TO = {
+    RetrieverName.SEM_NN: ANY_LENGTH,
+    RetrieverName.ID_LAST: ANY_LENGTH,
+    RetrieverName.ID_SEM: ANY_LENGTH,
+    RetrieverName.POPULAR: ANY_LENGTH,
+    RetrieverName.DR: ANY_LENGTH,
+    RetrieverName.DR_PRIOR: ValueParams().pool,
+    RetrieverName.GR: 50,
+}
+"""Up to which k a retriever's list begins with its lists for smaller k, so that the longest is asked alone: beyond its
+pool and its least beam, `dr-prior` and `gr` choose anew; `tgh` and `fused` do for every k."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +166,11 @@ def list_lengths(ks: Sequence[int]) -> dict[int, list[int]]:
     return asked
 
 
+def _asked(name: RetrieverName, lengths: Sequence[int]) -> list[int]:
+    """The lengths of list to ask a retriever for; the others are cut from the longest."""
+    return [max(lengths)] if max(lengths) <= ONE_LIST_UP_TO.get(name, 0) else list(lengths)
+
+
 def _query(bundle: Bundle, history: Items, k: int, settings: Settings) -> Query:
     seen = history if settings.exclude_seen else NO_ITEMS
     allowed = eligible(bundle.n_items, None, seen)
@@ -228,12 +246,15 @@ def evaluate(
         raise ConfigError("k", found=str(list(ks)), expected="whole numbers from 1", remedy="Give --k 1,5,10,50.")
     evaluation = Evaluation()
     for name in names:
-        retriever, measures, items = open_retriever(bundle, name), dict[str, float](), dict[int, Items]()
-        start = time.perf_counter()
-        for length, cuts in list_lengths(ks).items():
+        retriever, lists, start = open_retriever(bundle, name), dict[int, Lists](), time.perf_counter()
+        lengths = list_lengths(ks)
+        for length in _asked(name, list(lengths)):
             with reporter.job(f"{name} k={length}"):
-                lists = ask(bundle, retriever, test, length, settings, reporter)
-            measures, items[length] = measures | measure(lists.items, test.targets, cuts), lists.items
-        evaluation.measures[name.value], evaluation.longest[name.value] = measures, lists
-        evaluation.items[name.value], evaluation.seconds[name.value] = items, time.perf_counter() - start
+                lists[length] = ask(bundle, retriever, test, length, settings, reporter)
+        longest = lists[max(lengths)]
+        items = {length: lists.get(length, longest).items[:, :length] for length in lengths}
+        measures = [measure(items[length], test.targets, cuts) for length, cuts in lengths.items()]
+        evaluation.measures[name.value] = {key: value for found in measures for key, value in found.items()}
+        evaluation.longest[name.value], evaluation.items[name.value] = longest, items
+        evaluation.seconds[name.value] = time.perf_counter() - start
     return evaluation
