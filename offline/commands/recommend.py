@@ -5,11 +5,11 @@ from typing import Annotated, Any
 import numpy as np
 import orjson
 import typer
-from models.registry import open_retriever
 
 from models.bundle import layout
 from models.bundle.reader import Bundle
 from models.filters import eligible
+from models.registry import open_retriever
 from models.retrieval import NO_ITEMS, Candidates, Query
 from models.words import Order, RetrieverName
 from offline.commands import options
