@@ -20,6 +20,8 @@ from service.supervisor.gather import answer_on, process_socket
 from service.supervisor.launch import leave_now
 
 STARTED_POLL_S = 0.01
+LAST_WORDS_S = 0.25
+"""How long a connection that was just made has to send its request when the process is asked to leave."""
 
 
 class Main(uvicorn.Server):
@@ -31,6 +33,16 @@ class Main(uvicorn.Server):
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self.handle_exit)
         yield
+
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Accept nothing more, but let those who connected a moment ago still send their request."""
+        for server in self.servers:
+            server.close()
+        for bound in sockets or ():
+            bound.close()
+        await asyncio.sleep(LAST_WORDS_S)
+        await super().shutdown(sockets)
 
 
 class Beside(uvicorn.Server):
