@@ -12,7 +12,6 @@ from models.registry import available
 from models.words import Split
 from offline.build import Request, build
 from offline.config import override
-from offline.evaluate import build_config
 from offline.progress import Reporter
 from offline.reproduce.folder import DataFolder
 from offline.reproduce.protocol import Protocol
@@ -77,10 +76,15 @@ def _fitting(data: DataFolder, protocol: Protocol, wish: Wish) -> Iterator[Bundl
 
 
 def _serves(bundle: Bundle, protocol: Protocol, wish: Wish) -> bool:
-    encoder = wish.encoder is None or build_config(bundle).text.encoder == wish.encoder
+    encoder = wish.encoder is None or text_source(bundle) == wish.encoder
     # The heuristic's figures stand for whole sequences; a trained bundle of either kind can redo the value prior.
     whole = protocol.paper is Paper.VALUE_PRIOR or bundle.manifest.split.truncate_history is None
     return encoder and whole and set(protocol.needed) <= set(available(bundle))
+
+
+def text_source(bundle: Bundle) -> str:
+    """What made a bundle's embeddings: a text encoder, or the file of the user's own vectors."""
+    return str(bundle.manifest.sections.get("embeddings", {}).get("source", "none"))
 
 
 def _all(folder: Path) -> Iterator[Bundle]:

@@ -7,9 +7,9 @@ from typing import Any
 from models.bundle import layout
 from models.bundle.reader import Bundle
 from models.words import RetrieverName
-from offline.evaluate import build_config
 from offline.report.document.evaluation import EvaluationReport
 from offline.report.document.parts import Estimate
+from offline.reproduce.bundles import text_source
 from offline.reproduce.folder import LIKED, DataFolder
 from offline.reproduce.protocol import DR, DR_PRIOR, GR, Protocol
 from offline.reproduce.published import VALUE, Paper
@@ -38,9 +38,9 @@ def reasons(data: DataFolder, bundle: Bundle, protocol: Protocol, report: Evalua
 
 
 def _texts(bundle: Bundle, protocol: Protocol) -> Iterator[str]:
-    text = build_config(bundle).text
-    width = bundle.array(layout.EMBEDDINGS).shape[1]
-    yield f"Item texts are embedded with {text.encoder} ({width} dimensions, template '{text.template}')."
+    facts = bundle.manifest.sections.get("embeddings", {})
+    made = f"with the template '{facts['template']}'" if "template" in facts else "the user's own vectors"
+    yield f"Items are embedded by {text_source(bundle)}, {made} ({facts.get('dimensions')} dimensions)."
     if protocol.paper is Paper.HEURISTIC:
         yield (
             "The authors' published code embeds with google/flan-t5-xl (2,048 dimensions), so the paper's own recall "
@@ -80,8 +80,8 @@ def _value_prior(bundle: Bundle, protocol: Protocol, report: EvaluationReport) -
             "difference of Recall@50 in its first (0.228 - 0.167)."
         )
         yield (
-            "It splits 8,635 misses of dr, fewer than its Recall@50 of 0.228 leaves of 19,412 users (14,986). Ours are all "
-            "users whose target dr misses, so the shares of their kinds are of a greater whole."
+            "It splits 8,635 misses of dr, fewer than its Recall@50 of 0.228 leaves of 19,412 users (14,986). Ours are "
+            "all users whose target dr misses, so the shares of their kinds are of a greater whole."
         )
     if (report.data.popularity_score_spearman or 0) > 0.99:
         yield (
@@ -134,9 +134,8 @@ def _ratings(data: DataFolder, bundle: Bundle, protocol: Protocol) -> Iterator[s
         return
     facts = bundle.manifest.sections.get("value", {})
     if facts.get("dropped", {}).get("rating"):
-        why = facts.get("why") or facts["dropped"]["rating"]
-        yield f"Item value does without ratings ({why}); the weights of popularity and brand are rescaled to sum 1."
-    elif data.ratings and set(data.ratings) <= {LIKED.low, LIKED.high}:
+        return
+    if data.ratings and set(data.ratings) <= {LIKED.low, LIKED.high}:
         yield (
             "Ratings here are 0 or 1, not stars: the Wilson bound is that of the share of ones, a coarser signal than "
             "the paper's mean of stars."

@@ -14,7 +14,7 @@ from offline.report.assemble.inputs import MethodLists, asked_ks
 from offline.report.bundle_facts import held_out, item_facts, lacking, provenance, training_curves
 from offline.report.document.evaluation import EvaluationReport
 from offline.report.run import long_list
-from offline.reproduce.bundles import Wish, obtain
+from offline.reproduce.bundles import Wish, obtain, text_source
 from offline.reproduce.folder import DataFolder
 from offline.reproduce.ours import beside
 from offline.reproduce.protocol import Asked, Protocol
@@ -66,7 +66,7 @@ def reproduce(
             provenance=provenance(bundle, data.name, plan),
             curves=training_curves(bundle) if protocol.paper is Paper.VALUE_PRIOR else (),
         )
-    figures = published(protocol.paper, data.data_set, str(bundle.manifest.config["text"]["encoder"]))
+    figures = published(protocol.paper, data.data_set, text_source(bundle))
     report = report.model_copy(update={"published": beside(report, figures)})
     missing = [] if protocol.paper is Paper.HEURISTIC else lacking(bundle, facts)
     notes = [*reasons(data, bundle, protocol, report), *missing, *_left_out(protocol, served, without)]
