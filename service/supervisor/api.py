@@ -34,7 +34,6 @@ class Main(uvicorn.Server):
             signal.signal(number, self.handle_exit)
         yield
 
-
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Accept nothing more, but let those who connected a moment ago still send their request."""
         for server in self.servers:
