@@ -8,7 +8,7 @@ import numpy as np
 
 from models.bundle import layout
 from models.bundle.reader import Bundle
-from models.neural.onnx_steps import open_session
+from models.neural.cpu_steps import open_session
 from models.neural.weights import encoder_inputs
 from models.retrieval import Eligible, Items
 from models.similarity import Floats

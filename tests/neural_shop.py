@@ -16,12 +16,12 @@ from models.neural.config import NetworkConfig, Preset, TrainingConfig, network_
 from models.neural.network import Network
 from models.neural.semantic_ids import IdConfig, SemanticIds, kmeans_ids
 from offline.training.export import export_query_encoder, write_generator
-from offline.training.export_generator import export_generator
+from offline.training.export_generator import export_generator_start
 from offline.training.semantic import write_semantic_ids
 
 CONFIG = TrainingConfig(history=6)
 IDS = IdConfig(codebook=4)
-GRAPHS = (layout.QUERY_ENCODER, layout.GENERATOR_START, layout.GENERATOR_STEP)
+GRAPHS = (layout.QUERY_ENCODER, layout.GENERATOR_START)
 OF_THE_SHOP = ("decoder.code", "decoder.heads", "items")
 """Weights whose shapes depend on the shop; none of them is in the graphs."""
 
@@ -63,8 +63,7 @@ def graphs() -> Path:
     folder, network = Path(mkdtemp()), a_network()
     network.load_state_dict(shared_weights(), strict=False)
     export_query_encoder(network, CONFIG.history, folder / layout.QUERY_ENCODER)
-    start, step = folder / layout.GENERATOR_START, folder / layout.GENERATOR_STEP
-    export_generator(network.encoder, network.decoder, start, step)
+    export_generator_start(network.encoder, network.decoder, folder / layout.GENERATOR_START)
     return folder
 
 

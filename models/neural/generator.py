@@ -1,4 +1,4 @@
-"""The trained generator of a bundle: queries in, lists of items out, through ONNX Runtime or, on a GPU, torch."""
+"""The trained generator of a bundle: queries in, lists of items out, on a CPU without torch, on a GPU with it."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -10,7 +10,7 @@ from models.bundle import layout
 from models.bundle.reader import Bundle
 from models.neural.allowed import Allowed, RankBitmap
 from models.neural.beam import BeamRequest, BeamResult, Steps, search
-from models.neural.onnx_steps import OnnxSteps, open_decoder
+from models.neural.cpu_steps import CpuSteps, open_decoder
 from models.neural.trie import Trie
 from models.neural.weights import read_weights
 from models.retrieval import Eligible, Query
@@ -22,7 +22,6 @@ REQUIRES = (
     layout.TRIE_ITEMS,
     layout.GENERATOR,
     layout.GENERATOR_START,
-    layout.GENERATOR_STEP,
     layout.ITEM_VECTORS,
 )
 """Artifacts that generation needs."""
@@ -47,8 +46,8 @@ class Generator:
 
     Args:
         bundle: holds `REQUIRES`.
-        device: `cpu` (ONNX Runtime) or a device of torch; the trie stays on the CPU.
-        threads: of ONNX Runtime.
+        device: `cpu` (ONNX Runtime and NumPy) or a device of torch; the trie stays on the CPU.
+        threads: of ONNX Runtime; NumPy's are set for the process.
     """
 
     def __init__(self, bundle: Bundle, *, device: str = "cpu", threads: int = 1) -> None:
@@ -87,7 +86,7 @@ def _steps(bundle: Bundle, device: str, threads: int) -> Callable[[], Steps]:
     """What makes the steps of one search; searches of several threads do not meet."""
     if device == "cpu":
         decoder = open_decoder(bundle, threads)
-        return lambda: OnnxSteps(decoder)
+        return lambda: CpuSteps(decoder)
     from models.neural.steps import open_network
 
     network = open_network(bundle, device)

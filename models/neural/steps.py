@@ -10,10 +10,10 @@ from torch import Tensor, nn
 
 from models.bundle import layout
 from models.bundle.reader import Bundle
+from models.neural.cpu_steps import padded
 from models.neural.decoder import Decoder
 from models.neural.encoder import Encoder, last
 from models.neural.layers import KeysValues
-from models.neural.onnx_steps import padded
 from models.neural.tail import body_of
 from models.neural.weights import encoder_inputs, read_weights
 

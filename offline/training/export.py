@@ -18,7 +18,7 @@ from models.neural.network import Network
 from models.neural.query import QueryEncoder
 from models.neural.weights import HEADER
 from offline.training.cold import ColdConfig, lean_on_neighbours
-from offline.training.export_generator import REQUESTS, TIME, export_generator, to_onnx
+from offline.training.export_generator import REQUESTS, TIME, export_generator_start, to_onnx
 
 TOLERANCE = 1e-4
 """Largest difference allowed between an ONNX query vector and torch's."""
@@ -36,8 +36,7 @@ def export_network(network: Network, config: TrainingConfig, writer: BundleWrite
         with torch.inference_mode():
             writer.add_array(layout.QUERY_INPUTS, network.items.inputs().numpy())
     write_generator(network, config, writer.folder / layout.GENERATOR)
-    start, step = writer.folder / layout.GENERATOR_START, writer.folder / layout.GENERATOR_STEP
-    export_generator(network.encoder, network.decoder, start, step)
+    export_generator_start(network.encoder, network.decoder, writer.folder / layout.GENERATOR_START)
     return export_query_encoder(network, config.history, writer.folder / layout.QUERY_ENCODER)
 
 
@@ -89,11 +88,16 @@ def _unit(shape: tuple[int, ...], seed: int) -> Tensor:
 
 def write_generator(network: Network, config: TrainingConfig, path: Path) -> None:
     """Weights of encoder and decoder, with the configuration in the header."""
-    tensors = {
+    tensors = generator_tensors(network)
+    path.unlink(missing_ok=True)
+    facts = {"network": network.config.facts(), "history": config.history}
+    save_file(tensors, path, {HEADER: json.dumps(facts)})
+
+
+def generator_tensors(network: Network) -> dict[str, Tensor]:
+    """Parameters of encoder and decoder by the names that the generator's file uses."""
+    return {
         f"{part}.{name}": value.contiguous()
         for part, module in (("encoder", network.encoder), ("decoder", network.decoder))
         for name, value in module.named_parameters()
     }
-    path.unlink(missing_ok=True)
-    facts = {"network": network.config.facts(), "history": config.history}
-    save_file(tensors, path, {HEADER: json.dumps(facts)})

@@ -1,4 +1,4 @@
-"""The generator as two ONNX graphs, so that a CPU needs no torch to decode: one a request, one a step."""
+"""What a generator makes of a history as an ONNX graph, so that a CPU needs no torch to decode."""
 
 import logging
 import warnings
@@ -15,9 +15,6 @@ from models.neural.tail import body_of
 
 REQUESTS = Dim("requests", min=1, max=65536)
 TIME = Dim("time", min=1, max=1024)
-WIDTH = Dim("width", min=1, max=65536)
-PAST = Dim("past", min=1, max=64)
-POSITIONS = Dim("positions", min=1, max=4096)
 
 
 class StartGraph(nn.Module):
@@ -37,62 +34,17 @@ class StartGraph(nn.Module):
         return y[:, 0, 0], *_stacked(memory), bias, *_stacked(past)
 
 
-class StepGraph(nn.Module):
-    """One more code: inputs of the prefixes and what was kept, to outputs and what to keep."""
-
-    def __init__(self, decoder: Decoder) -> None:
-        super().__init__()
-        self.decoder = decoder
-
-    def forward(
-        self,
-        x: Tensor,
-        memory_keys: Tensor,
-        memory_values: Tensor,
-        bias: Tensor,
-        past_keys: Tensor,
-        past_values: Tensor,
-    ) -> tuple[Tensor, ...]:
-        """Output [R, W, d] and kept keys, values [layers, R * W, H, l + 1, h].
-
-        From x [R, W, d], what the start gave, and kept keys, values [layers, R, W, H, l, h].
-        """
-        layers = range(len(memory_keys))
-        memory = [(memory_keys[layer], memory_values[layer]) for layer in layers]
-        past = [(past_keys[layer].flatten(0, 1), past_values[layer].flatten(0, 1)) for layer in layers]
-        y, now = self.decoder(x[:, :, None], memory, bias, past)
-        return y[:, :, 0], *_stacked(now)
-
-
 def _stacked(pairs: list[tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
     return torch.stack([keys for keys, _ in pairs]), torch.stack([values for _, values in pairs])
 
 
-def export_generator(encoder: Encoder, decoder: Decoder, start: Path, step: Path) -> None:
-    """Write both graphs, for any number of requests, history length and beam."""
+def export_generator_start(encoder: Encoder, decoder: Decoder, path: Path) -> None:
+    """Write the graph, for any number of requests and history length."""
     config = encoder.config
     items = torch.randn(2, 3, config.tokens_per_item, config.vector_width)
-    lengths = torch.tensor([2, 3])
-    to_onnx(
-        StartGraph(encoder, decoder), start, {"items": (items, {0: REQUESTS, 1: TIME}), "lengths": (lengths, {0:
-        REQUESTS})}, ["output", "memory_keys", "memory_values", "bias", "past_keys", "past_values"],
-    )  # fmt: skip
-    with torch.inference_mode():
-        _, memory_keys, memory_values, bias, past_keys, past_values = StartGraph(encoder, decoder)(items, lengths)
-    past = [kept[:, :, None].expand(-1, -1, 4, -1, 2, -1).contiguous() for kept in (past_keys, past_values)]
-    kept_shape = {1: REQUESTS, 2: WIDTH, 4: PAST}
-    to_onnx(
-        StepGraph(decoder), step,
-        {
-            "x": (torch.randn(2, 4, config.width), {0: REQUESTS, 1: WIDTH}),
-            "memory_keys": (memory_keys, {1: REQUESTS, 3: POSITIONS}),
-            "memory_values": (memory_values, {1: REQUESTS, 3: POSITIONS}),
-            "bias": (bias, {0: REQUESTS, 3: POSITIONS}),
-            "past_keys": (past[0], kept_shape),
-            "past_values": (past[1], kept_shape),
-        },
-        ["output", "now_keys", "now_values"],
-    )  # fmt: skip
+    inputs = {"items": (items, {0: REQUESTS, 1: TIME}), "lengths": (torch.tensor([2, 3]), {0: REQUESTS})}
+    outputs = ["output", "memory_keys", "memory_values", "bias", "past_keys", "past_values"]
+    to_onnx(StartGraph(encoder, decoder), path, inputs, outputs)
 
 
 def to_onnx(

@@ -10,14 +10,16 @@ import torch
 from models.neural.allowed import Allowed
 from models.neural.beam import BeamRequest, search
 from models.neural.config import NetworkConfig, Preset, network_preset
+from models.neural.cpu_steps import CpuDecoder, CpuSteps, open_session
 from models.neural.encoder import last
 from models.neural.network import Network
-from models.neural.onnx_steps import OnnxDecoder, OnnxSteps, open_session
 from models.neural.query import QueryEncoder
 from models.neural.semantic_ids import with_unique_code
 from models.neural.steps import NetworkSteps
 from models.neural.trie import Trie
-from offline.training.export_generator import export_generator
+from models.neural.weights import Weights
+from offline.training.export import generator_tensors
+from offline.training.export_generator import export_generator_start
 
 N = 30
 
@@ -118,32 +120,26 @@ def test_the_paper_preset_is_the_published_one() -> None:
 
 
 @pytest.mark.parametrize("preset", list(Preset))
-def test_decoding_through_onnx_equals_torch(preset: Preset, tmp_path: Path) -> None:
+def test_decoding_without_torch_equals_torch(preset: Preset, tmp_path: Path) -> None:
     network = tiny(preset).eval()
-    start, step = tmp_path / "start.onnx", tmp_path / "step.onnx"
-    export_generator(network.encoder, network.decoder, start, step)
+    for name, gain in network.decoder.named_parameters():
+        if "norm" in name:
+            torch.nn.init.uniform_(gain, 0.5, 2)
+    export_generator_start(network.encoder, network.decoder, tmp_path / "start.onnx")
     inputs = network.items.served_inputs().detach()
     torch_steps = NetworkSteps(network.encoder, network.decoder, inputs, history=20)
-    onnx_steps = OnnxSteps(onnx_decoder(network, inputs.numpy(), start, step))
+    arrays = {name: value.detach().numpy() for name, value in generator_tensors(network).items()}
+    weights = Weights(arrays, network.config, history=20)
+    decoder = CpuDecoder.of(weights, open_session(tmp_path / "start.onnx", 1), inputs.numpy())
     trie = Trie.build(network.items.plain_codes(torch.arange(N)).int().numpy(), network.config.codebooks)
     ranks = np.empty(N, np.int32)
     ranks[trie.items] = np.arange(N, dtype=np.int32)
     everything = Allowed.of(trie, None, np.empty(0, np.int32), ranks)
     for histories, beam in (([[3, 4, 5], [8]], 6), ([[1]], 1), ([[2, 2, 9, 1, 7]] * 3, 40)):
         asked = [BeamRequest(np.array(history, np.int32), beam, beam, everything) for history in histories]
-        for left, right in zip(search(torch_steps, trie, asked), search(onnx_steps, trie, asked), strict=True):
+        for left, right in zip(search(torch_steps, trie, asked), search(CpuSteps(decoder), trie, asked), strict=True):
             np.testing.assert_allclose(left.scores, right.scores, atol=1e-4)
             assert left.items.tolist() == right.items.tolist()
-
-
-def onnx_decoder(network: Network, inputs: np.ndarray, start: Path, step: Path) -> OnnxDecoder:
-    """What a bundle's file gives, from a network in memory."""
-    decoder = network.decoder
-    tables = decoder.code.weight.detach().split(list(network.config.codebooks))
-    following = [(table + decoder.place[level + 1]).detach().numpy() for level, table in enumerate(tables[:-1])]
-    heads = [(head.weight.detach().numpy().T.copy(), head.bias.detach().numpy()) for head in decoder.heads]
-    sessions = open_session(start, 1), open_session(step, 1)
-    return OnnxDecoder(*sessions, inputs, tuple(following), tuple(heads), 20)
 
 
 def test_the_tail_adds_the_likeness_of_texts_to_that_of_learnt_parts() -> None:
