@@ -19,9 +19,13 @@ import typer
 
 from models.bundle.reader import Bundle
 from models.errors import BundleError, ConfigError, ShortlistError
+from models.registry import available
+from models.words import RetrieverName
 
 HOST = "127.0.0.1"
 USUAL_PORT = 8000
+BRIEFLY = ("--epochs", "1", "--set", "steps=100", "--set", "warmup_steps=20")
+"""A training of about half a minute, which starts from spectral vectors that retrieve well untrained."""
 START_TIMEOUT_S = 180.0
 POLL_S = 0.1
 SHORTLIST = (sys.executable, "-P", "-c", "from models.cli import main; main()")
@@ -33,6 +37,7 @@ Port = Annotated[
     typer.Option(help="TCP port; absent = 8000, or any free one where that is taken.", max=65535, show_default=False),
 ]
 Products = Annotated[int, typer.Option(help="Products that are kept, most bought first.", min=100, max=60_000)]
+Train = Annotated[bool, typer.Option("--train/--no-train", help="Also train the network of dr, dr-prior, gr, fused.")]
 Serve = Annotated[bool, typer.Option("--serve/--no-serve", help="Start the service when the bundle is there.")]
 
 
@@ -48,25 +53,31 @@ def _shortlist(*arguments: str) -> None:
         raise typer.Exit(code)
 
 
-def _has_bundle(bundles: Path) -> bool:
+def _retrievers(bundles: Path) -> tuple[RetrieverName, ...]:
+    """What the current bundle can serve; nothing without a sound bundle."""
     try:
-        Bundle.open(bundles)
+        return available(Bundle.open(bundles))
     except BundleError:
-        return False
-    return True
+        return ()
 
 
-def prepare(folder: Path, *, products: int) -> Path:
-    """The folder of bundles, built from the data unless a sound one is there. Returns the folder."""
+def prepare(folder: Path, *, products: int, train: bool) -> Path:
+    """The folder of bundles, built from the data and trained unless a sound one is there. Returns the folder."""
     data, bundles = folder / "data", folder / "bundles"
-    if _has_bundle(bundles):
+    interactions = ("--interactions", str(data / "interactions.parquet"))
+    there = _retrievers(bundles)
+    if there:
         _step(f"A bundle is there: {bundles}")
-        return bundles
-    _step(f"The {products:,} most bought products of a year of grocery purchases")
-    _shortlist("demo-data", "--out", str(data), "--products", str(products))
-    _step("Building a bundle")
-    files = ("--interactions", str(data / "interactions.parquet"), "--items", str(data / "items.parquet"))
-    _shortlist("build", *files, "--bundles", str(bundles))
+    else:
+        _step(f"The {products:,} most bought products of a year of grocery purchases")
+        _shortlist("demo-data", "--out", str(data), "--products", str(products))
+        _step("Building a bundle")
+        _shortlist("build", *interactions, "--items", str(data / "items.parquet"), "--bundles", str(bundles))
+    if train and RetrieverName.DR not in there:
+        _step(
+            "Training dr, dr-prior, gr and fused, briefly: without these options it goes on until validation stops it"
+        )
+        _shortlist("train", "--bundles", str(bundles), *interactions, *BRIEFLY)
     return bundles
 
 
@@ -161,10 +172,16 @@ def _serve(bundles: Path, port: int) -> int:
         server.wait()
 
 
-def demo(folder: Folder = Path(".demo"), port: Port = None, products: Products = 3000, serve: Serve = True) -> None:
-    """Build a bundle from real grocery purchases, serve it, and show how to ask it."""
+def demo(
+    folder: Folder = Path(".demo"),
+    port: Port = None,
+    products: Products = 3000,
+    train: Train = True,
+    serve: Serve = True,
+) -> None:
+    """Build a bundle from real grocery purchases, train it briefly, serve it, and show how to ask it."""
     chosen = choose_port(port) if serve else USUAL_PORT
-    bundles = prepare(folder, products=products)
+    bundles = prepare(folder, products=products, train=train)
     if not serve:
         _step(f"Serve it with: shortlist serve --bundles {shlex.quote(str(bundles))}")
         return
