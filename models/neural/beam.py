@@ -4,7 +4,7 @@ A score is the sum of the codes' log-softmax over the full codebooks, so what is
 the score of what is kept. Keys and values of the history are made once a request and the beams are its queries.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -63,15 +63,17 @@ class Steps(Protocol):
         ...
 
 
-def search(steps: Steps, trie: Trie, requests: Sequence[BeamRequest]) -> list[BeamResult]:
-    """The best leaves of every request."""
+def search(
+    steps: Steps, trie: Trie, requests: Sequence[BeamRequest], constrain: Callable[..., Frontier] = advance
+) -> list[BeamResult]:
+    """The best leaves of every request; `constrain` may be replaced by one that also times it."""
     frontiers = [ROOT] * len(requests)
     log_probabilities = steps.start([request.history for request in requests])
     for depth in range(len(trie.levels)):
         if depth:
             parents, codes = _padded(frontiers, trie.levels[depth - 1].codes)
             log_probabilities = steps.step(parents, codes, depth)
-        kept, frontiers = frontiers, _advance_all(trie, depth, frontiers, requests, log_probabilities)
+        kept, frontiers = frontiers, _advance_all(trie, depth, frontiers, requests, log_probabilities, constrain)
     return [_result(trie, *triple) for triple in zip(requests, kept, frontiers, strict=True)]
 
 
@@ -81,11 +83,12 @@ def _advance_all(
     frontiers: Sequence[Frontier],
     requests: Sequence[BeamRequest],
     log_probabilities: Float32s,
+    constrain: Callable[..., Frontier],
 ) -> list[Frontier]:
     level = trie.levels[depth]
     keys = {"keys": trie.items} if depth == len(trie.levels) - 1 else {}
     return [
-        advance(frontier, level, request.allowed, rows, min(request.beam, len(level.codes)), **keys)
+        constrain(frontier, level, request.allowed, rows, min(request.beam, len(level.codes)), **keys)
         for frontier, request, rows in zip(frontiers, requests, log_probabilities, strict=True)
     ]
 

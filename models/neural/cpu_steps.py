@@ -177,7 +177,7 @@ class CpuSteps:
 
     def _log_probabilities(self, output: Float32s, level: int) -> Float32s:
         weight, bias = self._decoder.heads[level]
-        logits = output @ weight
+        logits: Float32s = output @ weight
         logits += bias
         log_softmax(logits)
         return logits

@@ -1,13 +1,15 @@
 """One generated list: our search, the constraint's share of it, and the same shapes through `transformers` generate."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
 
-from models.neural.beam import Float32s, Int32s, Steps, search
+from models.neural.beam import search
+from models.neural.constraint import Frontier, advance
 from models.neural.generator import Generator
 from models.neural.trie import Trie
 from models.retrieval import Query
@@ -19,35 +21,28 @@ def ours(generator: Generator, asked: list[Query], rounds: int) -> Timing:
     return timed(lambda number: generator.generate([asked[number % len(asked)]]), rounds=rounds)
 
 
-class TimedSteps:
-    """Another's steps, with the time they take added up."""
+@dataclass(slots=True)
+class TimedConstraint:
+    """The constraint, with the time it takes added up."""
 
-    def __init__(self, steps: Steps) -> None:
-        self._steps, self.seconds = steps, 0.0
+    seconds: float = 0.0
 
-    def start(self, histories: Sequence[Int32s]) -> Float32s:
-        """As in `Steps`."""
-        return self._timed(lambda: self._steps.start(histories))
-
-    def step(self, parents: Int32s, codes: Int32s, level: int) -> Float32s:
-        """As in `Steps`."""
-        return self._timed(lambda: self._steps.step(parents, codes, level))
-
-    def _timed(self, call: Callable[[], Float32s]) -> Float32s:
+    def __call__(self, *given: Any, **named: Any) -> Frontier:
+        """As `advance`."""
         started = time.perf_counter()
-        found = call()
+        found = advance(*given, **named)
         self.seconds += time.perf_counter() - started
         return found
 
 
 def constraint_share(generator: Generator, asked: list[Query], rounds: int) -> float:
-    """Share of the time of single requests that is not the network's, 0 to 1: the constraint, the beams, the list."""
-    steps = TimedSteps(generator.steps())
+    """Share of the time of single requests, 0 to 1, that masks and top-k of the constraint take within them."""
+    constrain = TimedConstraint()
     requests = [generator.request(query) for query in asked]
     started = time.perf_counter()
     for number in range(rounds):
-        search(steps, generator.trie, [requests[number % len(requests)]])
-    return 1 - steps.seconds / (time.perf_counter() - started)
+        search(generator.steps(), generator.trie, [requests[number % len(requests)]], constrain)
+    return constrain.seconds / (time.perf_counter() - started)
 
 
 def transformers_generate(generator: Generator, asked: list[Query], beam: int, rounds: int) -> Timing:
