@@ -90,6 +90,8 @@ class Service:
         self.metrics.in_flight.set(self.runtime.chain.pool.admitted)
         if self.live is not None:
             for resource, breaker in self.live.breakers().items():
+        if self.runtime.settings.remote_bundles is not None:
+            self.metrics.mirror.look(self.runtime.settings.bundles)
                 self.metrics.breakers.labels(resource).set(breaker.state is not BreakerState.CLOSED)
 
     async def start(self) -> None:

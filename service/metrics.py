@@ -7,6 +7,7 @@ from starlette.types import Scope
 
 from service.engine import Engine
 from service.exchange import Exchange
+from service.mirror_metrics import MirrorMetrics
 from service.ports import Served
 from service.timers import Timers
 
@@ -43,6 +44,13 @@ class ApiMetrics:
         self.refused = Counter("shortlist_bundles_refused", "Bundles that were refused.", registry=self.registry)
         self.breakers = Gauge(
             "shortlist_breaker_open", "1 while calls are refused at once.", ["resource"], registry=self.registry
+        )
+        self.mirror = MirrorMetrics(self.registry)
+        self.filter_masks = Counter(
+            "shortlist_filter_masks",
+            "Masks of filters that requests asked for, by whether they were in the cache.",
+            ["cache"],
+            registry=self.registry,
         )
         self.samplers: list[Callable[[], None]] = []
         self.in_flight = Gauge("shortlist_searches_admitted", "Searches that run or wait.", registry=self.registry)

@@ -46,13 +46,13 @@ def settings_table() -> str:
 
 def metric_families() -> list[tuple[str, str, str, tuple[str, ...]]]:
     """Name as scraped, kind, meaning and labels of every metric of API processes and workers."""
-    found = []
+    found = set()
     for registry in (ApiMetrics(CollectorRegistry()).registry, WorkerMetrics(CollectorRegistry()).registry):
         for collector in list(registry._collector_to_names):
             for family in getattr(collector, "describe", collector.collect)():
                 labels: Iterable[str] = getattr(collector, "_labelnames", getattr(family, "_labelnames", ()))
                 name = f"{family.name}_total" if family.type == "counter" else family.name
-                found.append((name, family.type, family.documentation, tuple(labels)))
+                found.add((name, family.type, family.documentation, tuple(labels)))
     return sorted(found)
 
 

@@ -118,6 +118,28 @@ PANELS = (
         ),
     ),
     Panel(
+        "Object storage: age of the last look that ended well",
+        "Seconds since an instance last followed the remote root, and since when it fails; absent where none is.",
+        "s",
+        (
+            (
+                "time() - (max by (instance) (shortlist_mirror_last_success_timestamp_seconds) > 0)",
+                "{{instance}} last success",
+            ),
+            (
+                "time() - (max by (instance) (shortlist_mirror_failing_since_timestamp_seconds) > 0)",
+                "{{instance}} failing for",
+            ),
+        ),
+    ),
+    Panel(
+        "Object storage: version to follow",
+        "What the remote CURRENT names, as each instance read it last; beside panel Bundles.",
+        "short",
+        (("max by (instance, version) (shortlist_mirror_info)", "{{instance}} {{version}}"),),
+        "table",
+    ),
+    Panel(
         "Given up for now",
         "1 while calls to a resource are refused at once.",
         "short",

@@ -16,6 +16,7 @@ import structlog
 from models.bundle import root as roots
 from models.bundle import versions
 from models.bundle.manifest import MANIFEST, Manifest, read_manifest
+from models.bundle.mirror_state import MirrorState
 from models.bundle.reader import Bundle, sha256
 from models.bundle.remote import Remote
 from models.errors import BundleError
@@ -204,6 +205,7 @@ class Mirror:
         config: how it follows.
         generator: of the waits.
         clock: seconds, monotonic.
+        now: Unix time in seconds, for the state that others read.
     """
 
     def __init__(
@@ -214,9 +216,10 @@ class Mirror:
         *,
         generator: random.Random,
         clock: Callable[[], float] = time.monotonic,
+        now: Callable[[], float] = time.time,
     ) -> None:
         self._remote, self._cache, self._config = remote, cache, config
-        self._generator, self._clock = generator, clock
+        self._generator, self._clock, self._now = generator, clock, now
         self._refused: tuple[str, float] | None = None
 
     def wait_s(self) -> float:
@@ -236,9 +239,14 @@ class Mirror:
             log.error("remote bundle refused", bundle=version, reason=str(error))
             if version is not None:
                 self._refused = (version, self._clock() + self._config.retry_s)
+            self._failed(version)
             return None
         self._refused = None
+        MirrorState.read(self._cache).succeeded(version, self._now()).write(self._cache)
         return self._tell(fetched) if fetched.changed else None
+
+    def _failed(self, version: str | None) -> None:
+        MirrorState.read(self._cache).failed(version, self._now()).write(self._cache)
 
     def _tell(self, fetched: Fetched) -> Fetched:
         gone = versions.prune(self._cache, self._config.keep)
@@ -255,7 +263,11 @@ class Mirror:
         return self._refused is not None and self._refused[0] == version and self._clock() < self._refused[1]
 
     def run(self, stop: threading.Event) -> None:
-        """Follow until told to stop."""
+        """Follow until told to stop; whatever a storage client may raise, the next look comes."""
         while not stop.is_set():
-            self.step()
+            try:
+                self.step()
+            except Exception:
+                log.exception("following the remote root failed")
+                self._failed(None)
             stop.wait(self.wait_s())

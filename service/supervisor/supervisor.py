@@ -140,6 +140,8 @@ class Supervisor:
 
     def _environment(self) -> dict[str, str]:
         shared = {"SHORTLIST_RUN_DIR": str(self._run_dir), "SHORTLIST_BUNDLES": str(self._settings.bundles)}
+        if self._settings.remote_bundles is not None:
+            shared["SHORTLIST_REMOTE_BUNDLES"] = self._settings.remote_bundles
         return shared if self._redis is None else shared | {"SHORTLIST_REDIS_URL": self._redis.url}
 
     def _api_command(self, number: int, sockets: list[socket.socket]) -> Command:

@@ -2,6 +2,8 @@
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
+from service.mirror_metrics import MirrorMetrics
+
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 SIZES = (1, 2, 4, 8, 16, 32, 64, 128)
 
@@ -34,3 +36,4 @@ class WorkerMetrics:
         self.last_batch = Gauge(
             "shortlist_gr_last_batch_timestamp_seconds", "When a batch ended last.", registry=self.registry
         )
+        self.mirror = MirrorMetrics(self.registry)

@@ -16,6 +16,7 @@ import pytest
 from pydantic import ValidationError
 
 from models.bundle.manifest import MANIFEST
+from models.bundle.mirror_state import MirrorState
 from models.bundle.reader import Bundle
 from models.bundle.remote import Remote
 from models.bundle.writer import BundleWriter
@@ -37,8 +38,10 @@ def until(condition: Callable[[], bool], alive: Callable[[], bool]) -> bool:
 
 
 @contextmanager
-def serving(folder: Path, url: str) -> Iterator[tuple[Callable[[], str | None], Callable[[], bool]]]:
-    """The real command in a folder of its own; gives what it serves and whether it lives."""
+def serving(
+    folder: Path, url: str
+) -> Iterator[tuple[Callable[[], str | None], Callable[[str], float], Callable[[], bool]]]:
+    """The real command in a folder of its own; gives what it serves, what it tells of its mirror, whether it lives."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     environment = os.environ | {"SHORTLIST_GR_WORKERS": "0", "SHORTLIST_REMOTE_POLL_S": "0.2"}
@@ -53,8 +56,12 @@ def serving(folder: Path, url: str) -> Iterator[tuple[Callable[[], str | None], 
             return None
         return answer.json()["bundle"] if answer.status_code == 200 else None
 
+    def told(metric: str) -> float:
+        lines = httpx.get(f"http://127.0.0.1:{port}/metrics").text.splitlines()
+        return next(float(line.split()[1]) for line in lines if line.startswith(f"shortlist_mirror_{metric} "))
+
     try:
-        yield serves, lambda: process.poll() is None
+        yield serves, told, lambda: process.poll() is None
     finally:
         process.send_signal(signal.SIGTERM)
         assert process.wait(60) == 0
@@ -72,7 +79,7 @@ def test_a_service_follows_its_remote_root_and_keeps_serving_when_a_version_ther
     first = derive(tmp_path / "builds", plain_bundle)
     share.push(first)
     (tmp_path / "home").mkdir()
-    with serving(tmp_path / "home", share.url) as (serves, alive):
+    with serving(tmp_path / "home", share.url) as (serves, told, alive):
         assert until(lambda: serves() == first.version, alive)
         second = derive(tmp_path / "builds", plain_bundle)
         share.push(second, activate=False)
@@ -83,9 +90,32 @@ def test_a_service_follows_its_remote_root_and_keeps_serving_when_a_version_ther
         log = tmp_path / "home" / "log"
         assert until(lambda: "remote bundle refused" in log.read_text(), alive)
         assert serves() == first.version
+        assert until(lambda: told("failing_since_timestamp_seconds") > 0, alive)
         third = derive(tmp_path / "builds", plain_bundle)
         share.push(third)
         assert until(lambda: serves() == third.version, alive)
+        assert until(lambda: told("failing_since_timestamp_seconds") == 0, alive)
+        assert told("last_success_timestamp_seconds") > time.time() - PATIENCE_S
+
+
+def scraped(settings: Settings) -> dict[str, float]:
+    """Values of the metrics that an API process tells of its mirror."""
+
+    async def ask() -> str:
+        return create_app(settings).metrics.exposition().decode()
+
+    lines = [line for line in asyncio.run(ask()).splitlines() if line.startswith("shortlist_mirror_")]
+    return {name: float(value) for name, value in (line.rsplit(" ", 1) for line in lines)}
+
+
+def test_metrics_tell_how_the_mirror_fares(tmp_path: Path) -> None:
+    MirrorState(version="20260101T000000-abcd", last_success_s=5.0, failing_since_s=7.0).write(tmp_path)
+    assert scraped(Settings(bundles=tmp_path, remote_bundles="s3://shop/bundles")) == {
+        "shortlist_mirror_last_success_timestamp_seconds": 5.0,
+        "shortlist_mirror_failing_since_timestamp_seconds": 7.0,
+        'shortlist_mirror_info{version="20260101T000000-abcd"}': 1.0,
+    }
+    assert set(scraped(Settings(bundles=tmp_path)).values()) == {0.0}
 
 
 def refusals(root: Path) -> str:

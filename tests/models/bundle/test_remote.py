@@ -16,6 +16,7 @@ from moto.server import ThreadedMotoServer
 from models.bundle import layout, mirror, versions
 from models.bundle.manifest import MANIFEST
 from models.bundle.mirror import Mirror, MirrorConfig, sync
+from models.bundle.mirror_state import STATE, MirrorState
 from models.bundle.reader import Bundle
 from models.bundle.remote import Remote
 from models.bundle.root import list_versions
@@ -97,7 +98,7 @@ def read(remote: Remote, version: str, name: str) -> bytes:
 
 def leftovers(cache: Path) -> list[str]:
     """Entries of a root that are neither versions nor its small files."""
-    known = {*list_versions(cache), "CURRENT", "PREVIOUS", ".lock", mirror.MIRROR_LOCK}
+    known = {*list_versions(cache), "CURRENT", "PREVIOUS", ".lock", mirror.MIRROR_LOCK, STATE}
     return sorted(path.name for path in cache.iterdir() if path.name not in known)
 
 
@@ -321,7 +322,7 @@ class Clock:
 
 
 def follow(remote: Remote, cache: Path, clock: Clock, *, seed: int = 0) -> Mirror:
-    return Mirror(remote, cache, MirrorConfig(), generator=random.Random(seed), clock=clock)
+    return Mirror(remote, cache, MirrorConfig(), generator=random.Random(seed), clock=clock, now=clock)
 
 
 def test_a_mirror_leaves_a_refused_version_alone_for_a_while_then_recovers(
@@ -359,6 +360,60 @@ def test_a_mirror_outlives_storage_that_is_gone(published: Published, remote: Re
     lost = Remote(remote.url, remote.filesystem, f"{remote.base}-gone")
     assert follow(lost, cache, Clock()).step() is None
     assert follow(remote, cache, Clock()).step() is not None
+
+
+def test_a_mirror_tells_since_when_it_cannot_follow_and_when_it_last_could(
+    published: Published, remote: Remote, cache: Path
+) -> None:
+    clock = Clock()
+    follower = follow(remote, cache, clock)
+    clock.now = 10.0
+    follower.step()
+    assert MirrorState.read(cache) == MirrorState(version=published.version, last_success_s=10.0)
+    newer = derive(published.root)
+    remote.push(Bundle.open(published.root))
+    flip(remote, newer)
+    for clock.now in (20.0, 30.0, 400.0):
+        follower.step()
+    refused = MirrorState(version=newer, last_success_s=10.0, failing_since_s=20.0)
+    assert MirrorState.read(cache) == refused
+    remote.use(published.version)
+    clock.now = 410.0
+    follow(remote, cache, clock).step()
+    assert MirrorState.read(cache) == MirrorState(version=published.version, last_success_s=410.0)
+
+
+def test_a_current_that_names_a_version_that_is_not_there_is_told_and_left_alone(
+    published: Published, remote: Remote, cache: Path
+) -> None:
+    follower = follow(remote, cache, Clock())
+    follower.step()
+    absent = "29990101T000000-0000"
+    remote.filesystem.pipe_file(f"{remote.base}/CURRENT", f"{absent}\n".encode())
+    assert follower.step() is None
+    assert versions.current(cache) == published.version
+    assert MirrorState.read(cache).version == absent
+    assert leftovers(cache) == []
+
+
+def test_a_mirror_outlives_what_no_client_should_raise(
+    published: Published, remote: Remote, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    follower = follow(remote, cache, Clock())
+    follower._config = MirrorConfig(every_s=0.01)
+    stop, step = threading.Event(), follower.step
+    steps: list[None] = []
+
+    def faulty_then_sound() -> mirror.Fetched | None:
+        steps.append(None)
+        if len(steps) == 1:
+            raise KeyError("a client's own fault")
+        stop.set()
+        return step()
+
+    monkeypatch.setattr(follower, "step", faulty_then_sound)
+    follower.run(stop)
+    assert versions.current(cache) == published.version
 
 
 def test_mirrors_ask_at_different_times(remote: Remote, cache: Path) -> None:
