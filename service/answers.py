@@ -92,8 +92,8 @@ class NeighboursAnswer(BaseModel):
     """The transition graph around one item."""
 
     item_id: str
-    neighbours: list[NeighbourAnswer] = Field(description="Items that followed it, heaviest edge first.")
-    incoming: list[NeighbourAnswer] = Field(description="Items that it followed, heaviest edge first.")
+    neighbours: list[NeighbourAnswer] = Field(description="Items that followed it, most often first.")
+    incoming: list[NeighbourAnswer] = Field(description="Items that it followed, most often first.")
     ring_sizes: list[int] | None = Field(description="Number of items first reached in 1, 2 and 3 steps.")
     bundle: str
 

@@ -28,9 +28,11 @@ def incoming(bundle: Bundle, index: int) -> tuple[Items, Edges]:
     return sources.astype(np.int32), edges
 
 
-def _heaviest(bundle: Bundle, items: Items, edges: Edges, limit: int) -> tuple[Items, Edges]:
-    weights = bundle.array(layout.GRAPH_WEIGHTS)[edges]
-    best = np.lexsort((items, -weights))[:limit]
+def _most_frequent(bundle: Bundle, items: Items, edges: Edges, limit: int) -> tuple[Items, Edges]:
+    """Most frequent first, ties by item index. Weights of edges into an item are scaled by different sources, counts are
+    not; out of one item both give the same order."""
+    counts = bundle.array(layout.GRAPH_COUNTS)[edges].astype(np.int64)
+    best = np.lexsort((items, -counts))[:limit]
     return items[best], edges[best]
 
 
@@ -45,9 +47,9 @@ def _rows(bundle: Bundle, catalogue: Catalogue, items: Items, edges: Edges) -> l
 
 
 def neighbourhood(bundle: Bundle, catalogue: Catalogue, index: int, *, limit: int) -> dict[str, Any]:
-    """The heaviest edges out of and into an item, as `NeighboursAnswer` documents it."""
-    out_items, out_edges = _heaviest(bundle, *outgoing(bundle, index), limit)
-    in_items, in_edges = _heaviest(bundle, *incoming(bundle, index), limit)
+    """The most frequent edges out of and into an item, as `NeighboursAnswer` documents it."""
+    out_items, out_edges = _most_frequent(bundle, *outgoing(bundle, index), limit)
+    in_items, in_edges = _most_frequent(bundle, *incoming(bundle, index), limit)
     sizes = bundle.array(layout.RING_SIZES)[index].tolist() if bundle.has(layout.RING_SIZES) else None
     return {
         "item_id": bundle.ids.id(index),

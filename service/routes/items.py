@@ -101,7 +101,7 @@ def item_routes(runtime: Runtime) -> APIRouter:
         summary="The transition graph around an item",
     )
     async def get_neighbours(item_id: Id, limit: Edges = 50) -> Response:
-        """Items that followed it and items that it followed, heaviest edge first."""
+        """Items that followed it and items that it followed, each most often first, ties by item index."""
         engine = runtime.require_engine()
         index = _known(engine, item_id)
         return _json(await asyncio.to_thread(neighbourhood, engine.bundle, engine.catalogue, index, limit=limit))

@@ -119,6 +119,16 @@ async def test_incoming_edges_are_the_outgoing_ones_of_the_others(client: httpx.
         assert {"7": edge["count"]}.items() <= {b["item_id"]: b["count"] for b in back}.items()
 
 
+async def test_incoming_edges_come_most_often_first_then_by_item_index(client: httpx.AsyncClient) -> None:
+    orders = set()
+    for item_id in ITEM_IDS[:90]:
+        incoming = (await client.get(f"/items/{item_id}/neighbours", params={"limit": 200})).json()["incoming"]
+        shown = [(-edge["count"], edge["item_id"].encode()) for edge in incoming]
+        assert shown == sorted(shown)
+        orders.add([edge["weight"] for edge in incoming] == sorted((e["weight"] for e in incoming), reverse=True))
+    assert False in orders, "in no case does the order by weight differ, so nothing was tested"
+
+
 async def test_the_number_of_edges_can_be_limited(client: httpx.AsyncClient) -> None:
     answer = (await client.get("/items/7/neighbours", params={"limit": 1})).json()
     assert len(answer["neighbours"]) == len(answer["incoming"]) == 1
