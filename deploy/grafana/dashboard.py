@@ -96,6 +96,17 @@ PANELS = (
         (("sum by (instance) (shortlist_searches_admitted)", "{{instance}}"),),
     ),
     Panel(
+        "Filters found ready",
+        "Share of filters of requests whose mask was in the cache.",
+        "percentunit",
+        (
+            (
+                'sum(rate(shortlist_filter_masks_total{cache="hit"}[5m])) / sum(rate(shortlist_filter_masks_total[5m]))',
+                "ready",
+            ),
+        ),
+    ),
+    Panel(
         "Bundles",
         "Which version each instance serves.",
         "short",

@@ -52,7 +52,7 @@ async def work(settings: Settings, retriever: RetrieverName) -> None:
         table.start()
     holding = Holding(worker, settings.bundles, decoders, lambda: wanted_bundles(book), opened=first)
     try:
-        async with mirrored(settings), _following(holding, book), _observed(settings, worker):
+        async with mirrored(settings), _following(holding), _observed(settings, worker):
             await worker.run()
     finally:
         await stock.table.stop()
@@ -90,13 +90,13 @@ async def _observed(settings: Settings, worker: Worker) -> AsyncIterator[None]:
     """Metrics on the supervisor's socket and health over HTTP, while the worker runs."""
 
     def metrics() -> bytes:
+        if settings.remote_bundles is not None:
+            worker.metrics.mirror.look(settings.bundles)
         return generate_latest(worker.metrics.registry)
 
     server = None
     if settings.run_dir is not None:
         server = await answer_on(process_socket(settings.run_dir, os.getpid()), metrics)
-        if settings.remote_bundles is not None:
-            worker.metrics.mirror.look(settings.bundles)
     health = None
     if settings.gr_health_port is not None:
         health = serve_health(settings.gr_health_port, worker.ready, metrics)
