@@ -54,7 +54,7 @@ def train_command(
     """Train DR and GR jointly on the current bundle's items and publish a version that serves them.
 
     A training that was killed goes on where it was when the same command is given again. For several GPUs:
-    torchrun --nproc-per-node N -m models.cli train ...
+    torchrun --nproc-per-node N --no-python shortlist train ...
     """
     from offline.training.train import train
 

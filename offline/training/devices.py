@@ -53,7 +53,7 @@ class Place:
         """The module, averaging gradients over all processes."""
         if self.processes == 1:
             return module
-        return DistributedDataParallel(module, find_unused_parameters=True)
+        return DistributedDataParallel(module)
 
     def agree(self, value: bool) -> bool:
         """What the leading process says."""

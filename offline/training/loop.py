@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.optim import AdamW
 
 from models.neural.config import TrainingConfig
+from models.retrieval import Items
 from offline.training import checkpoint as checkpoints
 from offline.training.checkpoint import Checkpoint
 from offline.training.curves import Curves, Epoch
@@ -82,12 +83,12 @@ class Training:
         started = time.monotonic()
         batches = epoch_batches(self.plan.histories, self.config, causal=self.causal, epoch=self.epoch)
         for windows in batches[self.done_in_epoch : self.done_in_epoch + self.total_steps - self.step]:
-            mine = windows[self.place.rank :: self.place.processes] or windows[:1]
-            self._batch(collate(mine, causal=self.causal).to(self.place.device))
+            mine, weight = share_of(windows, self.place, causal=self.causal)
+            self._batch(collate(mine, causal=self.causal).to(self.place.device), weight)
             self._save_now_and_then()
         self._close_epoch(time.monotonic() - started)
 
-    def _batch(self, batch: Batch) -> None:
+    def _batch(self, batch: Batch, weight: float) -> None:
         torch.manual_seed(self.config.seed + 1_000_003 * self.step + self.place.rank)
         share = rate(self.step, self.total_steps, self.config.warmup_steps)
         for group in self.optimiser.param_groups:
@@ -95,7 +96,7 @@ class Training:
         with self.place.autocast():
             losses: Losses = self.wrapped(batch.items, batch.lengths, batch.targets)
         self.optimiser.zero_grad()
-        losses.total.backward()  # type: ignore[no-untyped-call]
+        (losses.total * weight).backward()  # type: ignore[no-untyped-call]
         nn.utils.clip_grad_norm_(self.network.parameters(), self.config.clip)
         self.optimiser.step()
         self.average.update(self.step)
@@ -177,6 +178,17 @@ class Training:
         self.step, self.epoch, self.done_in_epoch = saved.facts["position"]
         self.sums, self.curves = saved.facts["sums"], Curves.of(saved.facts["curves"])
         self.progress.say(f"resumed at step {self.step}, epoch {self.epoch + 1}")
+
+
+def share_of(windows: list[Items], place: Place, *, causal: bool) -> tuple[list[Items], float]:
+    """A process's part of a batch, and the weight of its mean loss.
+
+    Data-parallel training averages gradients over processes; weighted by targets relative to an even share, that is
+    the gradient of the mean over the whole batch. A process without a window lends one with weight 0.
+    """
+    mine = windows[place.rank :: place.processes]
+    targets = [sum(len(window) - 1 if causal else 1 for window in part) for part in (mine, windows)]
+    return mine or windows[:1], place.processes * targets[0] / targets[1]
 
 
 def _optimiser(network: nn.Module, config: TrainingConfig, *, fused: bool) -> AdamW:

@@ -41,7 +41,7 @@ def held_out() -> HeldOut:
     return HeldOut(rows, ((last + 1) % N_ITEMS).astype(np.int32))
 
 
-def small_network(preset: Preset = Preset.COMPACT, seed: int = 0) -> Network:
+def small_network(preset: Preset = Preset.COMPACT, seed: int = 0, dropout: float = 0.1) -> Network:
     """A network of a few thousand weights."""
     from dataclasses import replace
 
@@ -52,7 +52,8 @@ def small_network(preset: Preset = Preset.COMPACT, seed: int = 0) -> Network:
         network_preset(preset, text_width=12, codebooks=ids.codebooks),
         width=16, tail_width=4 * (preset is Preset.COMPACT), heads=2,
         head_width=8, feed_forward=32, encoder_layers=1, decoder_layers=1,
-        input_dropout=0.1, block_dropout=0.1, decoder_dropout=0.0, id_dropout=0.1,
+        input_dropout=dropout, block_dropout=dropout, attention_dropout=dropout,
+        decoder_dropout=0.0, id_dropout=dropout,
     )  # fmt: skip
     torch.manual_seed(seed)
     seen = torch.ones(N_ITEMS, dtype=torch.bool)

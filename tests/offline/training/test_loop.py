@@ -73,10 +73,10 @@ def test_a_killed_training_resumes_to_the_very_same_weights(
     killed = Training(objective(), QUICK, plan, HERE, QUIET)
     batch, steps = killed._batch, iter(range(9))
 
-    def until_killed(one: Batch) -> None:
+    def until_killed(one: Batch, weight: float) -> None:
         if next(steps, None) is None:
             raise KilledError
-        batch(one)
+        batch(one, weight)
 
     monkeypatch.setattr(killed, "_batch", until_killed)
     with pytest.raises(KilledError):
