@@ -1,7 +1,7 @@
 """From a request's filter, stock and exclusions to the items that may be returned."""
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from threading import Lock
@@ -63,13 +63,18 @@ def _postings(names: list[str], codes: npt.NDArray[np.int32], items: Items) -> _
 
 
 class FilterIndex:
-    """Filters over one bundle; masks of recent filters are kept (32 MiB at most, and at least one)."""
+    """Filters over one bundle; masks of recent filters are kept (32 MiB at most, and at least one).
+
+    Attributes:
+        on_look: told of each mask that is asked for, whether it was kept.
+    """
 
     def __init__(self, bundle: Bundle) -> None:
         self._bundle = bundle
         self._masks: OrderedDict[Filter, Mask] = OrderedDict()
         self._room = max(1, CACHED_MASK_BYTES // bundle.n_items)
         self._lock = Lock()
+        self.on_look: Callable[[bool], None] = lambda _: None
 
     @cached_property
     def _brands(self) -> _Postings:
@@ -115,6 +120,7 @@ class FilterIndex:
             return None
         with self._lock:
             mask = self._masks.get(wanted)
+            self.on_look(mask is not None)
             if mask is None:
                 mask = self._masks[wanted] = self._compute(wanted)
             self._masks.move_to_end(wanted)

@@ -15,7 +15,8 @@ from service.live.settings import ApiKey, Scope
 from service.problems import ProblemError, ProblemKind
 from service.settings import Settings
 
-BEHIND = ("/admin", "/metrics")
+METRICS = "/metrics"
+BEHIND = ("/admin", METRICS)
 PROBES = ("/healthz", "/readyz")
 ADMIN_DOOR = "shortlist.admin_door"
 OPEN = ("/healthz", "/readyz", "/docs", "/openapi.json", "/page/")
@@ -93,7 +94,7 @@ class Access:
             ProblemError: 401 no key or an unknown one, 403 a key without the scope or a place from which it may not.
         """
         wanted = needed(scope["method"], scope["path"])
-        if wanted is None or scope["method"] == "OPTIONS":
+        if wanted is None or scope["method"] == "OPTIONS" or _is_scrape(scope):
             return
         if wanted is Scope.ADMIN and not self._has_admin:
             raise _forbidden("/admin is disabled: no admin key is configured.")
@@ -133,6 +134,12 @@ def _presented(scope: AsgiScope) -> bytes | None:
         if name == b"authorization" and value[: len(BEARER)].lower() == BEARER:
             return bytes(value[len(BEARER) :])
     return None
+
+
+def _is_scrape(scope: AsgiScope) -> bool:
+    """Metrics behind the admin port are for whoever the network lets reach it: a Prometheus that finds its targets by
+    itself sends no key, and they name no user and no item."""
+    return bool(scope.get(ADMIN_DOOR)) and scope["path"] == METRICS
 
 
 def _is_local(scope: AsgiScope) -> bool:

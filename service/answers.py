@@ -63,7 +63,7 @@ class ItemAnswer(BaseModel):
     brand: str | None
     price: float | None
     categories: list[list[str]]
-    available: bool
+    available: bool = Field(description="Whether it may be sold now: the catalogue under the operators' overrides.")
     rating_avg: float | None
     rating_count: int | None
     popularity: int | None = Field(description="Interactions of the item in the data that the bundle was built from.")

@@ -24,6 +24,7 @@ from service.rate import RateGate
 from service.routes import segment
 from service.routes.admin import admin_routes
 from service.routes.docs import add_docs
+from service.routes.experiments import experiment_routes
 from service.routes.health import health_routes
 from service.routes.items import item_routes
 from service.routes.live import live_routes
@@ -68,6 +69,7 @@ class Service:
             self.runtime.gates.append(separate_doors)
         self.runtime.gates.append(Access.of(settings))
         self.runtime.observers.append(self.metrics.observe)
+        self.runtime.on_engine.append(self.metrics.engine_comes)
         self.runtime.on_swap.append(self.metrics.engine_serves)
         self.runtime.on_refusal.append(self.metrics.refused.inc)
         self.metrics.samplers.append(self._sample)
@@ -88,10 +90,10 @@ class Service:
 
     def _sample(self) -> None:
         self.metrics.in_flight.set(self.runtime.chain.pool.admitted)
-        if self.live is not None:
-            for resource, breaker in self.live.breakers().items():
         if self.runtime.settings.remote_bundles is not None:
             self.metrics.mirror.look(self.runtime.settings.bundles)
+        if self.live is not None:
+            for resource, breaker in self.live.breakers().items():
                 self.metrics.breakers.labels(resource).set(breaker.state is not BreakerState.CLOSED)
 
     async def start(self) -> None:
@@ -159,6 +161,7 @@ def _framework(service: Service) -> FastAPI:
         app.router.routes.append(Route(f"{prefix}/recommend/{{retriever:{segment.NAME}}}", named, methods=["POST"]))
     app.include_router(health_routes(runtime))
     app.include_router(live_routes(runtime, service.live))
+    app.include_router(experiment_routes(service.live))
     app.include_router(item_routes(runtime))
     app.include_router(admin_routes(runtime, service.live))
     app.include_router(metrics_routes(runtime.settings, service.metrics))

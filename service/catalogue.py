@@ -13,9 +13,10 @@ import pyarrow.parquet as pq
 
 from models.bundle import layout
 from models.bundle.reader import Bundle
+from models.filters import Mask
 from models.retrieval import Items
 
-COLUMNS = ("title", "brand", "price", "categories", "available", "rating_avg", "rating_count")
+COLUMNS = ("title", "brand", "price", "categories", "rating_avg", "rating_count")
 MAX_WORDS = 16
 
 
@@ -61,20 +62,21 @@ class Catalogue:
     """Reads what it needs on first use: most API processes are never asked for titles.
 
     Args:
-        bundle: the bundle.
+        bundle: the bundle; its file is mapped at once, so that it may be deleted from then on.
     """
 
     def __init__(self, bundle: Bundle) -> None:
         self._bundle = bundle
+        path = bundle.file(f"{layout.ITEMS}.parquet") if bundle.has(layout.ITEMS) else None
+        self._file = None if path is None else pa.memory_map(str(path))
 
     @cached_property
     def _table(self) -> pa.Table:
         """The columns that the bundle has, of COLUMNS."""
-        if not self._bundle.has(layout.ITEMS):
+        if self._file is None:
             return pa.table({})
-        path = self._bundle.file(f"{layout.ITEMS}.parquet")
-        present = [name for name in COLUMNS if name in pq.read_schema(path).names]
-        return pq.read_table(path, columns=present, memory_map=True).combine_chunks()
+        file = pq.ParquetFile(self._file)
+        return file.read(columns=[name for name in COLUMNS if name in file.schema_arrow.names]).combine_chunks()
 
     @cached_property
     def _text(self) -> pa.Array:
@@ -132,12 +134,18 @@ class Catalogue:
             raise CursorError("its item is not in the served bundle; start again without a cursor")
         return int(np.searchsorted(self._place[found], self._place[index], side="right"))
 
-    def describe(self, items: Items) -> list[dict[str, Any]]:
-        """What is known of items, as `ItemAnswer` documents it."""
+    def describe(self, items: Items, stock: Mask | None) -> list[dict[str, Any]]:
+        """What is known of items, as `ItemAnswer` documents it.
+
+        Args:
+            items: item indices.
+            stock: bool [n_items], what may be sold now; None = everything.
+        """
         rows = self._table.take(pa.array(items)).to_pylist() if self._table.num_columns else [{}] * len(items)
         ids = self._bundle.ids.strings(items)
-        known = zip(ids, rows, self._popularity(items), self._values(items), strict=True)
-        return [_answer(item_id, row, popularity, value) for item_id, row, popularity, value in known]
+        available = [True] * len(items) if stock is None else stock[items].tolist()
+        known = zip(ids, rows, available, self._popularity(items), self._values(items), strict=True)
+        return [_answer(*facts) for facts in known]
 
     def _popularity(self, items: Items) -> list[int | None]:
         if not self._bundle.has(layout.POPULARITY):
@@ -160,7 +168,7 @@ class Catalogue:
 
 
 def _answer(
-    item_id: str, row: dict[str, Any], popularity: int | None, value: dict[str, float] | None
+    item_id: str, row: dict[str, Any], available: bool, popularity: int | None, value: dict[str, float] | None
 ) -> dict[str, Any]:
     return {
         "item_id": item_id,
@@ -168,7 +176,7 @@ def _answer(
         "brand": row.get("brand"),
         "price": _finite(row.get("price")),
         "categories": row.get("categories") or [],
-        "available": row.get("available") is not False,
+        "available": available,
         "rating_avg": _finite(row.get("rating_avg")),
         "rating_count": row.get("rating_count"),
         "popularity": popularity,

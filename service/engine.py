@@ -10,7 +10,7 @@ import structlog
 from models.bundle import layout
 from models.bundle.reader import Bundle
 from models.errors import BundleError
-from models.filters import FilterIndex
+from models.filters import Filter, FilterIndex
 from models.registry import available, open_retriever
 from models.retrieval import NO_ITEMS, Eligible, Items, Query, Retriever
 from models.words import RetrieverName
@@ -117,6 +117,7 @@ def warm(engine: Engine) -> None:
     n_items = engine.bundle.n_items
     everything = Eligible(n_items)
     half = Eligible(n_items, np.arange(n_items) % 2 == 0, np.sort(history))
+    engine.filters.mask(Filter(("",), ("",), 0.0))  # reads the tables of names
     for name, retriever in engine.retrievers.items():
         for _ in range(WARM_ROUNDS):
             for query in (

@@ -70,6 +70,11 @@ class ApiMetrics:
         if served.reason is not None:
             self.fallbacks.labels(served.assigned.value, served.served.value, served.reason.value).inc()
 
+    def engine_comes(self, engine: Engine) -> None:
+        """Follow the caches of an engine that will serve."""
+        hit, miss = self.filter_masks.labels("hit"), self.filter_masks.labels("miss")
+        engine.filters.on_look = lambda kept: (hit if kept else miss).inc()
+
     def engine_serves(self, engine: Engine) -> None:
         """Take note of a bundle that begins to serve."""
         self.bundle.clear()

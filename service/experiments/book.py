@@ -1,5 +1,6 @@
 """The experiments that this process knows: those of a file and those of the admin API, kept in a replicated table."""
 
+import asyncio
 import tomllib
 from collections.abc import Iterable
 from datetime import datetime
@@ -17,6 +18,7 @@ from service.redis.replica import Changes, Replica
 
 log = structlog.get_logger(__name__)
 TABLE = "experiments"
+FILE_POLL_S = 1.0
 
 
 class ExperimentConflictError(Exception):
@@ -79,10 +81,14 @@ class ExperimentBook:
         """Every known experiment by name."""
         return self._from_table | self._from_file
 
+    def active(self, now: datetime | None = None) -> list[Experiment]:
+        """Those that decide requests now."""
+        moment = now or utc_now()
+        return [experiment for experiment in self.all().values() if experiment.active(moment)]
+
     def running(self, scenario: str | None, now: datetime | None = None) -> Experiment | None:
         """The experiment that decides a request: one of its very scenario, else one of any scenario."""
-        moment = now or utc_now()
-        active = [experiment for experiment in self.all().values() if experiment.active(moment)]
+        active = self.active(now)
         own = [experiment for experiment in active if experiment.scenario == scenario]
         return next(iter(own), None) or next((other for other in active if other.scenario is None), None)
 
@@ -137,6 +143,12 @@ class ExperimentBook:
             log.error("experiments_file_refused", error=str(error))
         else:
             self._from_file = found
+
+    async def follow_file(self) -> None:
+        """Read the file now and whenever it changes."""
+        while True:
+            await self.read_file()
+            await asyncio.sleep(FILE_POLL_S)
 
     def _changed(self, changes: Changes) -> None:
         for name, stored in changes.items():

@@ -23,7 +23,6 @@ from service.worker.client import ClientConfig, GrClient
 
 FIRST_SYNC_S = 2.0
 STOP_S = 5.0
-FILE_POLL_S = 1.0
 
 
 def redis_link(settings: Settings, *, socket_timeout_s: float = 0.5) -> RedisLink:
@@ -104,17 +103,12 @@ class Live:
         await self.book.read_file()
         if self._shadows is not None:
             self._shadows.start()
-        self._file_watch = asyncio.create_task(self._watch_file(), name="experiments file")
+        self._file_watch = asyncio.create_task(self.book.follow_file(), name="experiments file")
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(FIRST_SYNC_S):
                 await self.stock.table.synced.wait()
                 await self.book.table.synced.wait()
                 await self.generator.ready()
-
-    async def _watch_file(self) -> None:
-        while True:
-            await asyncio.sleep(FILE_POLL_S)
-            await self.book.read_file()
 
     async def stop(self) -> None:
         """Write what waits, close every connection; a Redis that hangs does not keep the process."""
@@ -140,7 +134,7 @@ def _journal(link: RedisLink, settings: Settings, on_drop: Callable[[str, int], 
 
     def pair(name: str, stream: str) -> tuple[FileSink, StreamSink]:
         files = SinkConfig(settings.sinks / name, format=settings.sink_format, keep_s=settings.sink_keep_s)
-        records = StreamConfig(stream, length=settings.sink_stream_length)
+        records = StreamConfig(stream, length=settings.sink_stream_length, max_bytes=settings.sink_stream_mb << 20)
         to_file, to_stream = partial(on_drop, f"{name}-file"), partial(on_drop, f"{name}-stream")
         return FileSink(files, on_drop=to_file), StreamSink(link, records, on_drop=to_stream)
 

@@ -6,6 +6,7 @@ from typing import Annotated
 from pydantic import AfterValidator, AwareDatetime, BaseModel, Field, RootModel, StringConstraints
 from pydantic_core import PydanticCustomError
 
+from models.words import RetrieverName
 from service.experiments.model import Experiment
 from service.history import Event
 from service.schemas import Flag, Id, Strictly
@@ -123,3 +124,24 @@ class ExperimentsAnswer(BaseModel):
     """Every experiment that is known."""
 
     experiments: list[Experiment]
+
+
+class RunningVariant(BaseModel):
+    """One arm."""
+
+    name: str
+    retriever: RetrieverName
+
+
+class RunningExperiment(BaseModel):
+    """An experiment as those see it who ask for lists."""
+
+    name: str
+    scenario: str | None = Field(description="It decides requests of this scenario only; null = of any.")
+    variants: list[RunningVariant]
+
+
+class RunningAnswer(BaseModel):
+    """Experiments that run now."""
+
+    experiments: list[RunningExperiment]

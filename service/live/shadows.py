@@ -2,24 +2,25 @@
 
 import asyncio
 import contextlib
+import math
+import time
 
 import structlog
 
 from models.errors import BundleError
 from service.engine import open_engine
 from service.experiments.book import ExperimentBook
-from service.experiments.model import utc_now
 from service.runtime import Runtime
 
 log = structlog.get_logger(__name__)
 POLL_S = 1.0
+RETRY_S = 30.0
+"""A version that was refused is tried again after this time: it may be on its way from a remote root."""
 
 
 def wanted_bundles(book: ExperimentBook) -> frozenset[str]:
     """Versions that variants of running experiments name."""
-    now = utc_now()
-    running = (experiment for experiment in book.all().values() if experiment.active(now))
-    return frozenset(variant.bundle for one in running for variant in one.variants if variant.bundle is not None)
+    return frozenset(variant.bundle for one in book.active() for variant in one.variants if variant.bundle is not None)
 
 
 class Shadows:
@@ -27,7 +28,7 @@ class Shadows:
 
     def __init__(self, runtime: Runtime, book: ExperimentBook) -> None:
         self._runtime, self._book = runtime, book
-        self._refused: set[str] = set()
+        self._refused: dict[str, float] = {}
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -49,9 +50,10 @@ class Shadows:
     async def follow(self) -> None:
         """Open what is wanted and not there, let go of what is not wanted any more."""
         wanted = wanted_bundles(self._book)
-        self._refused &= wanted
-        for version in wanted - self._runtime.shadows.keys() - self._refused:
-            await self._open(version)
+        self._refused = {version: at for version, at in self._refused.items() if version in wanted}
+        for version in wanted - self._runtime.shadows.keys():
+            if time.monotonic() - self._refused.get(version, -math.inf) >= RETRY_S:
+                await self._open(version)
         for version in self._runtime.shadows.keys() - wanted:
             del self._runtime.shadows[version]
 
@@ -59,8 +61,9 @@ class Shadows:
         try:
             engine = await asyncio.to_thread(open_engine, self._runtime.settings.bundles, version=version)
         except (BundleError, OSError) as error:
-            log.error("second bundle refused", bundle=version, reason=str(error))
-            self._refused.add(version)
+            if version not in self._refused:
+                log.error("second bundle refused", bundle=version, reason=str(error))
+            self._refused[version] = time.monotonic()
             return
         self._runtime.attach(engine)
         self._runtime.shadows[version] = engine

@@ -42,7 +42,8 @@ def _known(engine: Engine, item_id: str) -> int:
 
 
 def _page(engine: Engine, items: Items, cursor: str | None) -> dict[str, Any]:
-    return {"items": engine.catalogue.describe(items), "next_cursor": cursor, "bundle": engine.version}
+    described = engine.catalogue.describe(items, engine.stock.mask)
+    return {"items": described, "next_cursor": cursor, "bundle": engine.version}
 
 
 def _named(engine: Engine, ids: list[str]) -> dict[str, Any]:
@@ -91,7 +92,7 @@ def item_routes(runtime: Runtime) -> APIRouter:
         """What the catalogue says of an item; the id is percent-encoded."""
         engine = runtime.require_engine()
         one = np.array([_known(engine, item_id)], np.int32)
-        return _json((await asyncio.to_thread(engine.catalogue.describe, one))[0])
+        return _json((await asyncio.to_thread(engine.catalogue.describe, one, engine.stock.mask))[0])
 
     @router.get(
         "/items/{item_id:segment}/neighbours",

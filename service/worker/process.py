@@ -44,15 +44,15 @@ async def work(settings: Settings, retriever: RetrieverName) -> None:
     link = redis_link(settings, socket_timeout_s=SOCKET_TIMEOUT_S)
     stock, book = Stock(link), ExperimentBook(link, settings.experiments)
     worker = Worker(link, f"{socket.gethostname()}-{os.getpid()}", worker_config(settings))
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, worker.drain)
     decoders = opener(settings.bundles, retriever, stock.view, threads=settings.gr_threads or os.cpu_count() or 1)
     first = _first(settings, decoders)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, worker.drain)
     for table in (stock.table, book.table):
         table.start()
     holding = Holding(worker, settings.bundles, decoders, lambda: wanted_bundles(book), opened=first)
     try:
-        async with mirrored(settings), _following(holding), _observed(settings, worker):
+        async with mirrored(settings), _following(holding, book), _observed(settings, worker):
             await worker.run()
     finally:
         await stock.table.stop()
@@ -76,13 +76,18 @@ def _first(settings: Settings, decoders: Opener) -> Decoder | None:
 
 
 @asynccontextmanager
-async def _following(holding: Holding) -> AsyncIterator[None]:
-    following = asyncio.create_task(holding.run(), name="bundles")
+async def _following(holding: Holding, book: ExperimentBook) -> AsyncIterator[None]:
+    """Bundles that are current or named by an experiment are held meanwhile."""
+    following = [
+        asyncio.create_task(book.follow_file(), name="experiments file"),
+        asyncio.create_task(holding.run(), name="bundles"),
+    ]
     try:
         yield
     finally:
-        following.cancel()
-        await asyncio.gather(following, return_exceptions=True)
+        for task in following:
+            task.cancel()
+        await asyncio.gather(*following, return_exceptions=True)
 
 
 @asynccontextmanager
