@@ -71,7 +71,9 @@ class Settings(LiveSettings):
         default=1, ge=1, le=256, description="Threads inside one search or encoding (FAISS, BLAS, numba, ONNX Runtime)."
     )
     max_body_bytes: int = Field(default=2 * MIB, ge=1024, description="Largest request body, in bytes.")
-    body_timeout_s: float = Field(default=10.0, gt=0, description="Time a client has to send its body, in seconds.")
+    body_timeout_s: float = Field(
+        default=10.0, gt=0, description="Time a client has to send its headers, and then its body, in seconds."
+    )
     keep_alive_s: int = Field(default=65, ge=1, description="How long an idle connection is kept, in seconds.")
     drain_timeout_s: int = Field(
         default=20, ge=0, description="How long requests in flight may take after SIGTERM, in seconds."

@@ -5,12 +5,15 @@ from typing import Annotated
 
 import typer
 from pydantic import ValidationError
+from pydantic_settings import SettingsError
 
 from models.errors import ConfigError
 from service.settings import Settings
+from service.supervisor.launch import leave_now, leave_on_sigterm
 
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 """Read by the numeric libraries when they are first imported."""
+SECRET = frozenset({"admin_key", "api_keys", "redis_url", "sink_key"})
 
 Bundles = Annotated[
     str | None,
@@ -36,16 +39,23 @@ def read_settings() -> Settings:
     """Settings of the environment.
 
     Raises:
-        ConfigError: one of them is not valid.
+        ConfigError: one of them is not valid; a secret's value is not in the message.
     """
     try:
         return Settings()
     except ValidationError as error:
         first = error.errors()[0]
-        name = "SHORTLIST_" + "_".join(str(step) for step in first["loc"]).upper()
-        raise ConfigError(
-            name, found=repr(first["input"]), expected=first["msg"], remedy="Correct the variable or the flag."
-        ) from error
+        found = "a value that is not shown" if first["loc"][0] in SECRET else repr(first["input"])
+        raise _refused("_".join(map(str, first["loc"])), found, first["msg"]) from None
+    except SettingsError as error:
+        name = str(error).split('"')[1]
+        raise _refused(name, "no JSON", "a value as the table of settings shows it") from None
+
+
+def _refused(name: str, found: str, expected: str) -> ConfigError:
+    return ConfigError(
+        f"SHORTLIST_{name}".upper(), found=found, expected=expected, remedy="Correct the variable or the flag."
+    )
 
 
 def limit_threads(threads: int) -> None:
@@ -61,12 +71,12 @@ def serve(bundles: Bundles = None, host: Host = None, port: Port = None, workers
     generator, the gr workers; it replaces those that die and drains them on SIGTERM. The service starts without a
     bundle too, answers 503 until one is published, and picks up each new one by itself.
     """
+    leave_on_sigterm()
     for name, value in (("BUNDLES", bundles), ("HOST", host), ("PORT", port), ("WORKERS", workers)):
         _export(name, value)
     settings = read_settings()
     limit_threads(settings.kernel_threads)
     from service.logs import configure_logs
-    from service.supervisor.launch import leave_now
     from service.supervisor.supervisor import supervise
 
     configure_logs(settings.log_level, settings.log_format)

@@ -7,6 +7,7 @@ import typer
 
 from models.words import RetrieverName
 from service.commands.serve import Bundles, _export, read_settings
+from service.supervisor.launch import leave_now, leave_on_sigterm
 
 STUCK_EXIT_CODE = 70
 Retriever = Annotated[RetrieverName, typer.Option(help="Which retriever of the bundle the queue decodes.")]
@@ -23,6 +24,7 @@ def worker(bundles: Bundles = None, retriever: Retriever = RetrieverName.GR) -> 
 
     SIGTERM finishes what is queued and exits 0; a batch that does not end exits 70.
     """
+    leave_on_sigterm()
     _export("BUNDLES", bundles)
     settings = read_settings()
     if settings.redis_url is None:
@@ -31,7 +33,6 @@ def worker(bundles: Bundles = None, retriever: Retriever = RetrieverName.GR) -> 
     import asyncio
 
     from service.logs import configure_logs
-    from service.supervisor.launch import leave_now
     from service.worker.process import work
     from service.worker.worker import StuckError
 

@@ -8,6 +8,7 @@ import socket
 import sys
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from types import FrameType
 
 import uvicorn
 
@@ -16,6 +17,7 @@ from service.app import Service, create_app
 from service.logs import configure_logs
 from service.server import server_config
 from service.settings import Settings
+from service.stalled import Patience, Stalled
 from service.supervisor.gather import answer_on, process_socket
 from service.supervisor.launch import leave_now
 
@@ -25,7 +27,27 @@ LAST_WORDS_S = 0.25
 
 
 class Main(uvicorn.Server):
-    """The server that SIGTERM drains; uvicorn's own would raise the signal again and so skip what comes after."""
+    """The server that SIGTERM drains; uvicorn's own would raise the signal again and so skip what comes after.
+
+    Args:
+        config: uvicorn's.
+        patience: how long a client may stop in the middle.
+    """
+
+    def __init__(self, config: uvicorn.Config, patience: Patience) -> None:
+        super().__init__(config)
+        self._stalled = Stalled(patience)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Finish what is in flight; while the first bundle is still being opened nothing is, so leave at once."""
+        if not self.started:
+            leave_now()
+        super().handle_exit(sig, frame)
+
+    async def on_tick(self, counter: int) -> bool:
+        """Ten times a second."""
+        self._stalled.look(self.server_state.connections)
+        return await super().on_tick(counter)
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -57,7 +79,8 @@ async def serve(settings: Settings, descriptors: list[int]) -> None:
     """Serve on inherited sockets until SIGTERM, finish what is in flight, return."""
     app = create_app(settings)
     sockets = [socket.socket(fileno=descriptor) for descriptor in descriptors]
-    main = Main(server_config(app, settings))
+    patience = Patience(silent=settings.keep_alive_s, headers=settings.body_timeout_s)
+    main = Main(server_config(app, settings), patience)
     async with contextlib.AsyncExitStack() as stack:
         if settings.run_dir is not None:
             path = process_socket(settings.run_dir, os.getpid())

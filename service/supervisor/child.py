@@ -1,6 +1,7 @@
 """One supervised process: started, watched, started again with growing pauses, asked to leave."""
 
 import asyncio
+import contextlib
 import os
 import signal
 import time
@@ -19,7 +20,7 @@ EARLY_DEATHS = 5
 
 
 class HopelessError(Exception):
-    """A process dies again and again right after its start."""
+    """A process that cannot be done without dies again and again right after its start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +32,14 @@ class Command:
         arguments: command line.
         environment: variables beyond those of the parent.
         descriptors: open files that it inherits.
+        vital: nothing is served without it, so that its early deaths end the service; others are tried for ever.
     """
 
     name: str
     arguments: Sequence[str]
     environment: dict[str, str] = field(default_factory=dict)
     descriptors: tuple[int, ...] = ()
+    vital: bool = False
 
 
 class Child:
@@ -50,7 +53,9 @@ class Child:
     def __init__(self, command: Command, on_death: Callable[[int], None] = lambda _: None) -> None:
         self._command, self._on_death = command, on_death
         self._process: asyncio.subprocess.Process | None = None
-        self._leaving = False
+        self._leaving = asyncio.Event()
+        self._idle = asyncio.Event()
+        self._idle.set()
 
     @property
     def pid(self) -> int | None:
@@ -61,18 +66,25 @@ class Child:
         """Start it, and again whenever it dies, until `leave`.
 
         Raises:
-            HopelessError: it died early several times in a row.
+            HopelessError: it is vital and died early several times in a row.
         """
         early, pause_s = 0, FIRST_PAUSE_S
-        while not self._leaving:
+        while not self._leaving.is_set():
             lived_s = await self._live()
             early, pause_s = (0, FIRST_PAUSE_S) if lived_s >= HEALTHY_AFTER_S else (early + 1, pause_s * 2)
-            if early >= EARLY_DEATHS:
+            if self._command.vital and early >= EARLY_DEATHS:
                 raise HopelessError(f"{self._command.name} died {early} times in a row right after its start")
-            if not self._leaving:
-                await asyncio.sleep(min(pause_s, LONGEST_PAUSE_S))
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._leaving.wait(), min(pause_s, LONGEST_PAUSE_S))
 
     async def _live(self) -> float:
+        self._idle.clear()
+        try:
+            return await self._start_and_wait()
+        finally:
+            self._idle.set()
+
+    async def _start_and_wait(self) -> float:
         started = time.monotonic()
         self._process = await asyncio.create_subprocess_exec(
             *guarded(self._command.arguments),
@@ -81,26 +93,27 @@ class Child:
         )
         pid = self._process.pid
         log.info("process started", process=self._command.name, pid=pid)
+        if self._leaving.is_set():
+            self._process.terminate()
         code = await self._process.wait()
         self._process = None
         self._on_death(pid)
-        if not self._leaving:
+        if not self._leaving.is_set():
             log.error("process died", process=self._command.name, pid=pid, code=code)
         return time.monotonic() - started
 
     async def leave(self, timeout_s: float) -> None:
-        """Ask it to finish and leave; kill it if it does not."""
-        self._leaving = True
-        process = self._process
-        if process is None:
-            return
-        process.send_signal(signal.SIGTERM)
+        """Ask it to finish and leave, also while it is being started; kill it if it does not."""
+        self._leaving.set()
+        if self._process is not None:
+            self._process.send_signal(signal.SIGTERM)
         try:
-            await asyncio.wait_for(process.wait(), timeout_s)
+            await asyncio.wait_for(self._idle.wait(), timeout_s)
         except TimeoutError:
-            log.error("process killed", process=self._command.name, pid=process.pid, after_s=timeout_s)
-            process.kill()
-            await process.wait()
+            if (process := self._process) is not None:
+                log.error("process killed", process=self._command.name, pid=process.pid, after_s=timeout_s)
+                process.kill()
+                await process.wait()
 
 
 class RedisKeeper:

@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from types import FrameType
 from typing import NoReturn
 
 _PR_SET_PDEATHSIG = 1
@@ -37,6 +38,15 @@ def leave_now(code: int = 0) -> NoReturn:
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)
+
+
+def leave_on_sigterm() -> None:
+    """Until something is started that has to be ended in order, SIGTERM ends the process with 0."""
+
+    def leave(_: int, __: FrameType | None) -> None:
+        leave_now()
+
+    signal.signal(signal.SIGTERM, leave)
 
 
 if __name__ == "__main__":

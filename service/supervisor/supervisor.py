@@ -147,7 +147,7 @@ class Supervisor:
     def _api_command(self, number: int, sockets: list[socket.socket]) -> Command:
         descriptors = tuple(bound.fileno() for bound in sockets)
         arguments = (*PROGRAM, "service.supervisor.api", *map(str, descriptors))
-        return Command(f"api-{number}", arguments, self._environment(), descriptors)
+        return Command(f"api-{number}", arguments, self._environment(), descriptors, vital=True)
 
     def _worker_command(self, number: int) -> Command:
         arguments = (sys.executable, "-P", "-c", "from models.cli import main; main()", "worker")

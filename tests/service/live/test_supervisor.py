@@ -53,6 +53,8 @@ class Load:
     """Callers with a connection for each request; what they got."""
 
     url: str
+    path: str = "/recommend"
+    body: dict[str, object] = field(default_factory=lambda: dict(BODY))
     statuses: list[int] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
     stopped: threading.Event = field(default_factory=threading.Event)
@@ -60,7 +62,7 @@ class Load:
     def run(self) -> None:
         while not self.stopped.is_set():
             try:
-                self.statuses.append(httpx.post(f"{self.url}/recommend", json=BODY, timeout=60).status_code)
+                self.statuses.append(httpx.post(f"{self.url}{self.path}", json=self.body, timeout=60).status_code)
             except httpx.ConnectError:
                 self.stopped.wait(0.01)
             except httpx.TransportError as error:
@@ -68,9 +70,9 @@ class Load:
 
 
 @contextmanager
-def load(url: str, callers: int = 2) -> Iterator[Load]:
+def load(url: str, callers: int = 2, path: str = "/recommend", body: dict[str, object] | None = None) -> Iterator[Load]:
     """Requests without a pause while the block runs."""
-    work = Load(url)
+    work = Load(url, path, body or dict(BODY))
     threads = [threading.Thread(target=work.run) for _ in range(callers)]
     for thread in threads:
         thread.start()
@@ -160,6 +162,22 @@ def test_sigterm_under_load_loses_no_request_that_was_accepted(root: Path) -> No
     taken = [line for line in lines if line["event"] == "request" and line["route"] == "/recommend"]
     assert {line["status"] for line in taken} == set(work.statuses) == {200}
     assert len(taken) == len(work.statuses)
+
+
+def test_sigterm_while_it_starts_ends_it_with_0_and_leaves_nothing(root: Path) -> None:
+    command = [sys.executable, "-P", "-c", "from models.cli import main; main()", "serve", "--bundles", str(root)]
+    environment = os.environ | {"SHORTLIST_DATA_DIR": str(root.parent / "live"), "SHORTLIST_PORT": "0"}
+    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        next(line for line in process.stderr if "Waiting for application startup" in line)
+        whole = psutil.Process(process.pid).children(recursive=True)
+        process.send_signal(signal.SIGTERM)
+        rest = process.stderr.read()
+        assert process.wait(WITHIN_S) == 0
+    assert "running on" not in rest
+    assert "killed" not in rest
+    _, alive = psutil.wait_procs(whole, timeout=10)
+    assert not alive
 
 
 def test_when_the_parent_is_killed_nothing_of_it_stays(root: Path) -> None:
