@@ -66,6 +66,9 @@ class LiveSettings(BaseSettings):
     sink_format: SinkFormat = Field(default=SinkFormat.JSONL, description="What a full sink file becomes.")
     sink_keep_s: float = Field(default=90.0 * DAY_S, gt=0, description="Closed sink files are deleted after this time.")
     sink_stream_length: int = Field(default=100_000, ge=100, description="Records kept in each Redis stream.")
+    sink_stream_mb: int = Field(
+        default=64, ge=1, description="Memory of each Redis stream, in MiB; long records make it shorter."
+    )
     sink_key: SecretStr | None = Field(
         default=None, description="Key of the users' hashes in sinks; absent = a random one kept in DATA_DIR."
     )

@@ -13,12 +13,23 @@ from typing import Any, TypeVar
 from redis.asyncio import ConnectionPool, Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
+from redis.exceptions import (
+    ClusterDownError,
+    MasterDownError,
+    NoPermissionError,
+    OutOfMemoryError,
+    ReadOnlyError,
+    RedisError,
+    ResponseError,
+)
 from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import RedisError, ResponseError
 
 from service.breaker import Breaker, BreakerConfig
 
 T = TypeVar("T")
+UNABLE = (OutOfMemoryError, ReadOnlyError, MasterDownError, ClusterDownError, NoPermissionError)
+UNABLE_WORDS = frozenset({"MISCONF", "BUSY", "NOREPLICAS", "UNKILLABLE"})
+"""Errors that redis-py has no class for begin with one of these."""
 GRACE_TURNS = 2
 """Turns of the event loop that a late answer gets: after a stall of the loop itself it lies in the socket already."""
 
@@ -135,5 +146,6 @@ class RedisLink:
 
 
 def _unable(error: ResponseError) -> bool:
-    """True for answers that mean "not now": loading, out of memory, a demoted primary."""
-    return str(error).split(" ", 1)[0] in {"LOADING", "OOM", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "MISCONF", "BUSY"}
+    """True for answers that mean "not now": out of memory, a demoted primary, a disk that cannot be written, rights
+    taken away."""
+    return isinstance(error, UNABLE) or str(error).split(" ", 1)[0] in UNABLE_WORDS

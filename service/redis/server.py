@@ -64,10 +64,15 @@ def _in_wheel() -> Path:
 
 
 def _socket_path(folder: Path) -> Path:
+    """Inside the folder; where that is too deep for a socket, in a temporary folder whose path stands in the folder, so
+    that other processes find the same server."""
     inside = folder.resolve() / "redis.sock"
     if len(str(inside)) <= LONGEST_SOCKET_PATH:
         return inside
-    return Path(tempfile.mkdtemp(prefix="shortlist-")) / "redis.sock"
+    pointer = folder / "redis.sock.path"
+    if not pointer.exists() or not Path(pointer.read_text()).parent.is_dir():
+        pointer.write_text(str(Path(tempfile.mkdtemp(prefix="shortlist-")) / "redis.sock"))
+    return Path(pointer.read_text())
 
 
 class EmbeddedRedis:

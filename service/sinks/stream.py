@@ -14,6 +14,10 @@ from service.redis.link import RedisDownError, RedisLink
 from service.sinks.files import Record
 
 USER_FIELD = "user_id"
+SMOOTHING = 0.1
+"""Weight of the newest batch in the size of a record."""
+OVERHEAD_BYTES = 64
+"""Of a record in Redis besides its JSON: ids, field names, the user's hash."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +27,7 @@ class StreamConfig:
     Attributes:
         key: its name in Redis.
         length: records kept, approximately.
+        max_bytes: of all records kept, approximately; long records make the stream shorter.
         waiting: records that may wait to be sent.
         flush_s: pause between batches.
         batch: records sent at once.
@@ -30,6 +35,7 @@ class StreamConfig:
 
     key: str
     length: int = 100_000
+    max_bytes: int = 64 << 20
     waiting: int = 10_000
     flush_s: float = 0.05
     batch: int = 500
@@ -43,6 +49,7 @@ class StreamSink:
     ) -> None:
         self._link, self._config, self._on_drop = link, config, on_drop
         self._waiting: deque[Record] = deque()
+        self._record_bytes = 0.0
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -82,8 +89,16 @@ class StreamSink:
         return True
 
     def _add(self, client: Redis, batch: list[Record]) -> Awaitable[list[Any]]:
+        encoded = [(record.get(USER_FIELD) or "", orjson.dumps(record)) for record in batch]
+        length = self._length(sum(len(data) for _, data in encoded) / len(encoded))
         pipeline = client.pipeline(transaction=False)
-        for record in batch:
-            fields: Any = {USER_FIELD: record.get(USER_FIELD) or "", "record": orjson.dumps(record)}
-            pipeline.xadd(self._config.key, fields, maxlen=self._config.length, approximate=True)
+        for user, data in encoded:
+            fields: Any = {USER_FIELD: user, "record": data}
+            pipeline.xadd(self._config.key, fields, maxlen=length, approximate=True)
         return pipeline.execute()
+
+    def _length(self, mean_bytes: float) -> int:
+        """Records that fit, by the smoothed size of a record."""
+        known = self._record_bytes or mean_bytes
+        self._record_bytes = known + SMOOTHING * (mean_bytes - known)
+        return min(self._config.length, int(self._config.max_bytes / (self._record_bytes + OVERHEAD_BYTES)) + 1)

@@ -7,6 +7,7 @@ import signal
 from pathlib import Path
 
 import pytest
+import redis
 from redis.exceptions import ResponseError
 
 from service.breaker import Breaker, BreakerConfig, BreakerState
@@ -96,6 +97,28 @@ async def test_a_mistaken_command_is_an_error_of_the_caller_not_of_redis(link: R
         with pytest.raises(ResponseError):
             await link.call(lambda client: client.execute_command("NONSENSE"))
     assert link.breaker.state is BreakerState.CLOSED
+
+
+async def test_a_full_read_only_or_locked_redis_counts_as_down(tmp_path: Path) -> None:
+    with EmbeddedRedis(EmbeddedRedisConfig(tmp_path / "redis")) as server:
+        link = RedisLink(LinkConfig(server.url))
+        with redis.Redis.from_url(server.url) as operator:
+            for spoil, mend in SPOILT:
+                operator.execute_command(*spoil)
+                with pytest.raises(RedisDownError):
+                    await link.call(lambda client: client.set("a", "b"))
+                operator.execute_command(*mend)
+                assert await link.call(lambda client: client.set("a", "b"))
+        await link.aclose()
+
+
+SPOILT = (
+    (("CONFIG", "SET", "maxmemory", "1", "maxmemory-policy", "noeviction"), ("CONFIG", "SET", "maxmemory", "0")),
+    (("REPLICAOF", "127.0.0.1", "1"), ("REPLICAOF", "NO", "ONE")),
+    (("ACL", "SETUSER", "default", "-set"), ("ACL", "SETUSER", "default", "+set")),
+    (("CONFIG", "SET", "min-replicas-to-write", "1"), ("CONFIG", "SET", "min-replicas-to-write", "0")),
+)
+"""What an operator may do to a Redis, and how it is undone."""
 
 
 async def test_a_burst_beyond_the_connections_waits_instead_of_failing(redis_url: str) -> None:
