@@ -5,7 +5,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from models.errors import ConfigError
 from models.words import Split
@@ -65,6 +65,9 @@ class ItemRules(_Section):
     """How the catalogue is read."""
 
     columns: ItemColumns = ItemColumns()
+    stock_as_of: AwareDatetime | None = None
+    """When the catalogue's `available` was true, ISO 8601 with offset: what operators said of an item before then
+    yields to it. Absent = what operators said always wins."""
 
 
 class RatingScale(_Section):

@@ -17,6 +17,8 @@ def run(context: Context) -> Facts:
     writer.add_table(layout.ITEMS, dataset.items)
     available = np.asarray(dataset.items["available"].to_numpy(zero_copy_only=False), np.bool_)
     writer.add_array(layout.AVAILABLE, available)
+    as_of = context.config.items.stock_as_of
+    writer.section("stock", {"as_of": None if as_of is None else as_of.isoformat()})
     writer.statistics(dataset.statistics())
     if context.inputs is not None:
         writer.section("inputs", _inputs(context.inputs))

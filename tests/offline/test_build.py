@@ -12,6 +12,7 @@ from models.bundle.writer import BundleWriter
 from models.errors import BundleError, ConfigError, InputError
 from models.value import wilson_lower_bound
 from offline.build import Request, build, run_job
+from offline.config import override
 from offline.dataset import Inputs
 from offline.jobs.catalog import JOBS
 from offline.progress import Reporter
@@ -24,7 +25,8 @@ QUIET = Reporter(quiet=True)
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
     """The shop, built on everything."""
     folder = tmp_path_factory.mktemp("shop")
-    build(Request(folder / "bundles", config(), inputs(folder)), QUIET)
+    stated = override(config(), {"items.stock_as_of": "2026-11-30T10:00:00+01:00"})
+    build(Request(folder / "bundles", stated, inputs(folder)), QUIET)
     return Bundle.open(folder / "bundles")
 
 
@@ -40,6 +42,10 @@ def test_every_artifact_of_every_job_is_there(shop: Bundle) -> None:
     assert shop.table(layout.ITEMS)["title"].to_pylist() == [
         "Wheat bread", "Salted butter", "Strawberry jam", None, "Green tea",
     ]  # fmt: skip
+
+
+def test_the_bundle_says_when_its_stock_was_true(shop: Bundle) -> None:
+    assert shop.manifest.sections["stock"] == {"as_of": "2026-11-30T10:00:00+01:00"}
 
 
 def test_the_graph_counts_what_directly_followed(shop: Bundle) -> None:
