@@ -2,6 +2,7 @@
 
 import asyncio
 import dataclasses
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +12,7 @@ from pydantic import SecretStr
 from rich.console import Console
 from rich.table import Table
 
+from models.errors import ConfigError
 from service.commands.serve import read_settings
 from service.experiments.report import Report, VariantResult, report
 from service.experiments.statistics import Interval
@@ -59,25 +61,31 @@ def _shout(found: Report) -> str:
 
 
 def _show(found: Report) -> None:
-    table = Table(title=f"{found.experiment} (control: {found.control})")
-    for column in ("variant", "units", "exposures", "events", "converted", "rate", "difference", "lift", "fallbacks"):
-        table.add_column(column, justify="left" if column == "variant" else "right")
-    for result in found.variants:
-        table.add_row(*_cells(result))
+    table = Table("", *(result.variant for result in found.variants), title=f"Experiment {found.experiment}")
+    for name, cell in ROWS.items():
+        table.add_row(name, *(cell(result) for result in found.variants))
     Console().print(table)
+    typer.echo(f"control: {found.control}; intervals hold 95 %")
     typer.echo(
         f"sample ratio: p = {found.sample_ratio_p:.4f}; units seen in two variants, left out: {found.mixed_units}"
     )
 
 
-def _cells(result: VariantResult) -> tuple[str, ...]:
-    counts = (result.units, result.exposures, result.events, result.converted)
-    shares = (_percent(result.rate), _percent(result.difference), _percent(result.lift))
-    return (result.variant, *(f"{count:,}" for count in counts), *shares, f"{result.fallback_share:.2%}")
-
-
 def _percent(interval: Interval | None) -> str:
     return "" if interval is None else f"{interval.value:.2%} [{interval.low:.2%}, {interval.high:.2%}]"
+
+
+ROWS: dict[str, Callable[[VariantResult], str]] = {
+    "units": lambda result: f"{result.units:,}",
+    "exposures": lambda result: f"{result.exposures:,}",
+    "events": lambda result: f"{result.events:,}",
+    "converted": lambda result: f"{result.converted:,}",
+    "rate": lambda result: _percent(result.rate),
+    "difference": lambda result: _percent(result.difference),
+    "lift": lambda result: _percent(result.lift),
+    "fallbacks": lambda result: f"{result.fallback_share:.2%}",
+}
+"""Rows of the table, one column a variant."""
 
 
 def forget(user: Annotated[str, typer.Argument(help="The user's id.")]) -> None:
@@ -87,6 +95,7 @@ def forget(user: Annotated[str, typer.Argument(help="The user's id.")]) -> None:
     """
     from service.live.live import redis_link, sink_key
     from service.redis import keys
+    from service.redis.link import RedisDownError
     from service.redis.server import EmbeddedRedis, EmbeddedRedisConfig
     from service.sinks.forget import Forgotten, forget
 
@@ -103,5 +112,13 @@ def forget(user: Annotated[str, typer.Argument(help="The user's id.")]) -> None:
         finally:
             await link.aclose()
 
-    done = asyncio.run(run())
+    try:
+        done = asyncio.run(run())
+    except RedisDownError as error:
+        raise ConfigError(
+            "Redis",
+            found=str(error),
+            expected="the service's Redis, in which histories and streams are erased before the files",
+            remedy="Start the service, or name its Redis in SHORTLIST_REDIS_URL; then run this again.",
+        ) from error
     typer.echo(f"erased: {done.history} history entries, {done.streamed} stream records, {done.written} sink records")

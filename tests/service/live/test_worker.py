@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import random
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
 import numpy as np
 import pytest
@@ -19,14 +19,16 @@ from service.redis.link import RedisLink
 from service.worker.client import ClientConfig, GrClient
 from service.worker.config import WorkerConfig
 from service.worker.pace import Pace
+from service.worker.queue import Checked, Ticket
 from service.worker.wire import decode_query, encode_query
 from service.worker.worker import StuckError, Worker
 
 from .conftest import until
-from .decoders import VERSION, EchoDecoder, answer, query
+from .decoders import N_ITEMS, VERSION, EchoDecoder, answer, query
 
 pytestmark = pytest.mark.anyio
 WARM_BATCHES = 4
+RANDOM_REQUESTS = 10_000
 Start = Callable[..., Awaitable[Worker]]
 
 
@@ -298,10 +300,11 @@ async def test_a_lost_redis_ends_every_wait_and_the_queue_works_again_afterwards
 
 
 async def test_random_cancels_and_deadlines_leave_nothing_behind(
-    link: RedisLink, start: Start, client: GrClient
+    link: RedisLink, start: Start, client: GrClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     decoder = EchoDecoder(fixed_s=0.001)
-    await start(decoder, config=WorkerConfig(max_batch=16))
+    worker = await start(decoder, config=WorkerConfig(max_batch=32))
+    checks = spy(worker, monkeypatch)
     chance = random.Random(7)
 
     async def one(seed: int) -> str:
@@ -318,14 +321,31 @@ async def test_random_cancels_and_deadlines_leave_nothing_behind(
         return "served"
 
     outcomes: list[str] = []
-    for begin in range(0, 2000, 100):
-        outcomes += await asyncio.gather(*(one(seed) for seed in range(begin, begin + 100)))
-    assert outcomes.count("served") > 100
-    assert outcomes.count("cancelled") > 50
+    for begin in range(1, 1 + RANDOM_REQUESTS, 200):
+        outcomes += await asyncio.gather(*(one(seed) for seed in range(begin, begin + 200)))
+    assert outcomes.count("served") > 500
+    assert outcomes.count("cancelled") > 200
     await until(lambda: not client._background)
     await until(lambda: clean(link))
     assert not client._waiting
     assert fits(await ask(client, 5), 5)
+    begun = [(ticket, checked.now_ms) for checked in checks for ticket in checked.alive]
+    assert all(float(ticket.deadline_ms) > now_ms for ticket, now_ms in begun)
+    seeds = [seed for batch in decoder.batches for seed in batch if seed]
+    assert seeds == [int(np.dot(ticket.query().history, (1, N_ITEMS))) for ticket, _ in begun]
+
+
+def spy(worker: Worker, monkeypatch: pytest.MonkeyPatch) -> list[Checked]:
+    """What the worker's last look before each batch finds, on Redis's clock."""
+    checks: list[Checked] = []
+    look = worker._queue.check
+
+    async def check(tickets: Sequence[Ticket]) -> Checked:
+        checks.append(await look(tickets))
+        return checks[-1]
+
+    monkeypatch.setattr(worker._queue, "check", check)
+    return checks
 
 
 @given(st.data())
