@@ -8,7 +8,7 @@ are passed over as if no ring held them.
 Kernels take plain arrays: a tuple of arrays costs more at each call than the work that the call does.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -84,20 +84,6 @@ def _take(
 
 
 @inlined
-def _count(
-    items: Items, spans: Spans, ring: int, limit: int, mask: Mask, blocked: Items, chosen: Items, before: int
-) -> int:
-    """How many items of the ring could be taken, up to `limit`."""
-    found = 0
-    for place in range(spans[ring, HEAD], spans[ring, TAIL]):
-        if found == limit:
-            break
-        if _may_enter(items[place], mask, blocked, chosen, before):
-            found += 1
-    return found
-
-
-@inlined
 def _spans(offsets: npt.NDArray[np.int64], ends: Items, sizes: Items, row: int) -> Spans:
     spans = np.empty((3, 3), np.int64)
     begin = np.int64(0)
@@ -107,6 +93,38 @@ def _spans(offsets: npt.NDArray[np.int64], ends: Items, sizes: Items, row: int) 
         spans[ring, LACKING] = sizes[row, ring] - (end - begin)
         begin = end
     return spans
+
+
+@inlined
+def _make_up(
+    items: Items,
+    scores: Floats,
+    spans: Spans,
+    rings: int,
+    wanted: int,
+    mask: Mask,
+    blocked: Items,
+    chosen: Items,
+    chosen_scores: Floats,
+    sources: Sources,
+    before: int,
+    n: int,
+) -> int:
+    """Fill up to `wanted` from what the nearest `rings` kept aside; the new length."""
+    for ring in range(rings):
+        n = _take(items, scores, spans, ring, wanted, mask, blocked, chosen, chosen_scores, sources, before, n)
+        if n < wanted and spans[ring, LACKING]:
+            return UNPROVEN
+    return n
+
+
+@compiled
+def _to_front(row: npt.NDArray[Any], begin: int, middle: int, end: int) -> None:
+    """Let what lies at middle:end come before what lies at begin:middle."""
+    kept = row[begin:middle].copy()
+    for place in range(middle, end):
+        row[place - len(kept)] = row[place]
+    row[end - len(kept) : end] = kept
 
 
 @inlined
@@ -124,27 +142,27 @@ def _from_anchor(
 ) -> int:
     """One anchor's items behind the `before` that are there, each ring's made-up items before its own; the new length.
 
-    Each ring is asked in turn: first what nearer rings kept aside makes up for what it lacks, then its own items. Past
-    the last ring, what is still missing comes from all of them.
+    Each ring is asked in turn: its own items, then what nearer rings kept aside makes up for what it lacks. Past the
+    last ring that takes part, what is still missing comes from all of them.
     """
-    n, total = before, before
-    for ring in range(4):
-        budget = budgets[ring] if ring < 3 else -1
-        own = 0
-        if budget >= 0:
-            total += budget
-            own = _count(items, spans, ring, budget, mask, blocked, chosen, before)
-            if own < budget and spans[ring, LACKING]:
+    n, total, ring = before, before, 0
+    while ring < 3 and budgets[ring] >= 0:
+        begin, wanted = n, n + budgets[ring]
+        total += budgets[ring]
+        n = _take(items, scores, spans, ring, wanted, mask, blocked, chosen, chosen_scores, sources, before, n)
+        if n < wanted:
+            if spans[ring, LACKING]:
                 return UNPROVEN
-        wanted = n + budget - own if budget >= 0 else total
-        for nearer in range(ring):
-            n = _take(items, scores, spans, nearer, wanted, mask, blocked, chosen, chosen_scores, sources, before, n)
-            if n < wanted and spans[nearer, LACKING]:
+            middle = n
+            n = _make_up(items, scores, spans, ring, wanted, mask, blocked, chosen, chosen_scores, sources, before, n)
+            if n == UNPROVEN:
                 return UNPROVEN
-        if budget < 0:
-            break
-        n = _take(items, scores, spans, ring, n + own, mask, blocked, chosen, chosen_scores, sources, before, n)
-    return n
+            if begin < middle < n:
+                _to_front(chosen, begin, middle, n)
+                _to_front(chosen_scores, begin, middle, n)
+                _to_front(sources, begin, middle, n)
+        ring += 1
+    return _make_up(items, scores, spans, ring, total, mask, blocked, chosen, chosen_scores, sources, before, n)
 
 
 @inlined
