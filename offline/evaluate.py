@@ -25,6 +25,8 @@ from offline.split import Part, Sequences
 SHORT_LIST = 10
 """Measures up to this k cut one list of this length; each larger k asks its own, since TGH budgets scale with k."""
 BATCH_USERS = 512
+LONGEST = 10_000
+"""Greatest k; lists are kept as rows of a dense array."""
 
 ANY_LENGTH = 1 << 30
 ONE_LIST_UP_TO = {
@@ -239,11 +241,12 @@ def evaluate(
     """Ask every retriever and measure its lists.
 
     Raises:
-        ConfigError: no k, or one below 1.
+        ConfigError: no k, or one below 1 or above `LONGEST`.
         BundleError: the bundle lacks what a retriever needs.
     """
-    if not ks or min(ks) < 1:
-        raise ConfigError("k", found=str(list(ks)), expected="whole numbers from 1", remedy="Give --k 1,5,10,50.")
+    if not ks or min(ks) < 1 or max(ks) > LONGEST:
+        expected = f"whole numbers from 1 to {LONGEST:,}"
+        raise ConfigError("k", found=str(list(ks)), expected=expected, remedy="Give --k 1,5,10,50.")
     evaluation = Evaluation()
     for name in names:
         retriever, lists, start = open_retriever(bundle, name), dict[int, Lists](), time.perf_counter()

@@ -1,6 +1,6 @@
 """Lists that another system made for the same users: read, checked and measured beside a bundle's retrievers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,14 +13,12 @@ from pyarrow import csv
 from models.errors import InputError
 from models.ids import ItemIds
 from models.retrieval import Items
-from offline.evaluate import Evaluation, list_lengths, measure
+from offline.evaluate import LONGEST, Evaluation, list_lengths, measure
 from offline.measures.arrays import PAD
 
 Longs = npt.NDArray[np.int64]
 
 COLUMNS = {"user_id": pa.string(), "retriever": pa.string(), "rank": pa.int32(), "item_id": pa.string()}
-LONGEST = 10_000
-"""Greatest rank; a list is kept as one row of a dense array."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +26,12 @@ class Predictions:
     """Lists by method.
 
     Attributes:
+        source: the file.
         lists: method -> int32 [users, greatest rank], padded with -1; an unknown item leaves its place empty.
         notes: what was left out, and what a reader should know, in sentences.
     """
 
+    source: Path
     lists: Mapping[str, Items]
     notes: tuple[str, ...]
 
@@ -61,7 +61,7 @@ def read_predictions(path: Path, user_ids: Sequence[str], ids: ItemIds) -> Predi
         for name in dict.fromkeys(methods.tolist())
         if (mine := known & (methods == name)).any()
     }
-    return Predictions(lists, _notes(path, lists, int((~known).sum())))
+    return Predictions(path, lists, _notes(path, lists, int((~known).sum())))
 
 
 def add_predictions(
@@ -70,20 +70,37 @@ def add_predictions(
     """Measure the lists as those of retrievers are, all cut from the one list that the file holds. What to tell.
 
     Raises:
-        InputError: a method of the file has the name of one that was evaluated.
+        InputError: as `check_predictions`.
     """
+    check_predictions(predictions, evaluation.measures)
     for name, lists in predictions.lists.items():
-        if name in evaluation.measures:
-            raise InputError(
-                f"predictions, retriever {name}",
-                found="a method that is evaluated as well",
-                expected="other names than those of --retrievers",
-                remedy="Rename it in the file, or leave it out of --retrievers.",
-            )
         evaluation.measures[name] = measure(lists, targets, sorted(set(ks)))
         evaluation.items[name] = {length: _cut(lists, length) for length in list_lengths(ks)}
         evaluation.seconds[name] = None
     return predictions.notes
+
+
+def check_predictions(predictions: Predictions, taken: Collection[str]) -> None:
+    """Refuse lists that cannot stand beside methods of these names; worth asking before those are evaluated.
+
+    Raises:
+        InputError: no row is of the test users and the catalogue, or a method has a name that is taken.
+    """
+    if not predictions.lists:
+        raise InputError(
+            str(predictions.source),
+            found="no row with a test user and an item of this bundle",
+            expected="lists for the users of these interactions",
+            remedy="Check that the lists were made from the same data set.",
+        )
+    for name in predictions.lists:
+        if name in taken:
+            raise InputError(
+                f"{predictions.source}, retriever {name}",
+                found="the name of another method of this evaluation",
+                expected="other names than those of --retrievers and of other files",
+                remedy="Rename it in the file, or leave it out of --retrievers.",
+            )
 
 
 def _cut(lists: Items, k: int) -> Items:

@@ -12,6 +12,7 @@ from rich.table import Table
 from models.bundle.reader import Bundle
 from models.words import SOURCES
 from offline.evaluate import Evaluation, Lists, Settings, TargetUsers
+from offline.outputs import replaced_file
 
 PREDICTION_SCHEMA = pa.schema(
     [
@@ -43,8 +44,13 @@ def results(bundle: Bundle, test: TargetUsers, evaluation: Evaluation, settings:
 
 
 def write_results(path: Path, content: dict[str, Any]) -> None:
-    """Write results.json."""
-    path.write_bytes(orjson.dumps(content, option=orjson.OPT_INDENT_2) + b"\n")
+    """Write results.json.
+
+    Raises:
+        ConfigError: it cannot be written.
+    """
+    with replaced_file(path) as draft:
+        draft.write_bytes(orjson.dumps(content, option=orjson.OPT_INDENT_2) + b"\n")
 
 
 def _predictions(bundle: Bundle, user_ids: list[str], name: str, lists: Lists) -> pa.Table:
@@ -62,9 +68,13 @@ def _predictions(bundle: Bundle, user_ids: list[str], name: str, lists: Lists) -
 
 
 def write_predictions(path: Path, bundle: Bundle, test: TargetUsers, evaluation: Evaluation) -> None:
-    """Write each retriever's longest lists: user_id, retriever, rank (from 1), item_id, score, source."""
+    """Write each retriever's longest lists: user_id, retriever, rank (from 1), item_id, score, source.
+
+    Raises:
+        ConfigError: the file cannot be written.
+    """
     user_ids = test.user_ids()
-    with pq.ParquetWriter(path, PREDICTION_SCHEMA, compression="zstd") as writer:
+    with replaced_file(path) as draft, pq.ParquetWriter(draft, PREDICTION_SCHEMA, compression="zstd") as writer:
         for name, lists in evaluation.longest.items():
             writer.write_table(_predictions(bundle, user_ids, name, lists))
 

@@ -11,13 +11,15 @@ from offline.measures.ranking import target_ranks
 from offline.progress import Reporter
 from offline.report.assemble.audit import audit_report, dependence_of
 from offline.report.assemble.inputs import MethodLists, Plan
-from offline.report.bundle_facts import held_out, item_facts, lacking, provenance
+from offline.report.bundle_facts import held_out, item_facts, provenance, without_texts
 from offline.report.document.audit import AuditReport, Dependence
 
 UNTRAINED = (RetrieverName.TGH_1, RetrieverName.TGH_2, RetrieverName.SEM_NN, RetrieverName.POPULAR)
 PAPER = Settings(exclude_seen=False, fill=False)
 """How the published audit asks: seen items allowed, short lists left short."""
 LAST_ITEM = replace(PAPER, history_items=1)
+FEW_USERS = 400
+"""Below this a share of 10 % has a 95 % interval wider than three points either way."""
 
 
 def audit(
@@ -51,7 +53,7 @@ def audit(
         title=data_set,
         provenance=provenance(bundle, data_set, plan),
         dependence=dependence,
-        notes=[*_notes(dependence, names), *lacking(bundle, facts)],
+        notes=[*_few(len(test)), *_notes(dependence, names), *without_texts(facts)],
     )
 
 
@@ -68,6 +70,12 @@ def _dependence(bundle: Bundle, test: TargetUsers, plan: Plan, reporter: Reporte
         for settings in (PAPER, LAST_ITEM)
     )
     return dependence_of(RetrieverName.DR, full, last, plan)
+
+
+def _few(users: int) -> list[str]:
+    if users >= FEW_USERS:
+        return []
+    return [f"The verdict rests on {users:,} test users: too few to trust its percentages; see their intervals."]
 
 
 def _notes(dependence: Dependence | None, names: Sequence[RetrieverName]) -> list[str]:

@@ -1,6 +1,7 @@
 """SASRec and HSTU of RecTools, trained on a bundle's split by another interpreter; their lists as predictions."""
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -19,9 +20,10 @@ from models.bundle.reader import Bundle
 from models.errors import ConfigError, InputError, MissingExtraError
 from models.retrieval import Items
 from offline.evaluate import TargetUsers
+from offline.outputs import replaced_file
 from offline.predictions import COLUMNS
 
-WORKER = Path(__file__).with_name("rectools_worker.py")
+WORKER = Path(__file__).resolve().with_name("rectools_worker.py")
 PROBE = "import pytorch_lightning, rectools, torch"
 Longs = npt.NDArray[np.int64]
 
@@ -95,7 +97,9 @@ def recommend(job: Job, test: TargetUsers) -> Items:
     with TemporaryDirectory(prefix="shortlist-rectools-") as name:
         folder = Path(name)
         _write_request(folder, job, test)
-        run = subprocess.run([job.python, "-P", str(WORKER), name], stdout=sys.stderr, check=False)
+        python = str(Path(job.python).absolute()) if os.sep in job.python else job.python
+        # Lightning writes logs into the folder that it is started in.
+        run = subprocess.run([python, "-P", str(WORKER), name], cwd=name, stdout=sys.stderr, check=False)
         if run.returncode:
             raise InputError(
                 f"baseline {job.model}",
@@ -150,7 +154,11 @@ def _check(python: str) -> None:
 
 
 def write_lists(path: Path, name: str, bundle: Bundle, test: TargetUsers, lists: Items) -> None:
-    """Write lists in the form that `evaluate --predictions-from` reads."""
+    """Write lists in the form that `evaluate --predictions-from` reads.
+
+    Raises:
+        ConfigError: the file cannot be written.
+    """
     rows, places = np.nonzero(lists >= 0)
     columns = [
         pa.array(test.user_ids(), pa.string()).take(rows),
@@ -158,4 +166,5 @@ def write_lists(path: Path, name: str, bundle: Bundle, test: TargetUsers, lists:
         pa.array((places + 1).astype(np.int32)),
         pa.array(bundle.ids.strings(lists[rows, places]), pa.string()),
     ]
-    pq.write_table(pa.Table.from_arrays(columns, schema=pa.schema(COLUMNS)), path, compression="zstd")
+    with replaced_file(path) as draft:
+        pq.write_table(pa.Table.from_arrays(columns, schema=pa.schema(COLUMNS)), draft, compression="zstd")

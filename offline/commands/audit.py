@@ -16,6 +16,7 @@ from offline.config import BuildConfig, read_config
 from offline.dataset import Inputs
 from offline.evaluate import read_target_users
 from offline.measure import measured
+from offline.outputs import check_folder
 from offline.progress import Reporter
 from offline.report.files import write_report
 from offline.split import Part
@@ -46,6 +47,7 @@ def audit_command(
     From the files alone nothing is trained. A bundle that was trained adds history dependence.
     """
     reporter = Reporter()
+    check_folder(out, "--out")
     settings = configured(read_config(config), None, truncate_history, text_encoder)
     title = name or (bundle or interactions[0].parent).resolve().name
     with measured() as cost, _opened(bundle, Inputs(tuple(interactions), items), settings, reporter) as opened:
@@ -54,6 +56,8 @@ def audit_command(
         written = write_report(told, out)
     for sentence in (*[signal.sentence for signal in told.signals], *told.reasons):
         typer.echo(sentence)
+    for note in told.notes:
+        reporter.say(note)
     for path in written:
         reporter.say(str(path))
     reporter.done("audit", cost)

@@ -13,6 +13,7 @@ from offline.baselines.rectools import Job, Model, ModelSettings, recommend, wri
 from offline.commands import options
 from offline.evaluate import read_target_users
 from offline.measure import measured
+from offline.outputs import check_file
 from offline.progress import Reporter
 from offline.split import Part
 
@@ -40,6 +41,7 @@ def baseline_command(
 ) -> None:
     """Train a baseline on a bundle's split and write its lists for the test users."""
     reporter = Reporter()
+    check_file(out, "--out")
     opened = Bundle.open(bundle)
     test = read_target_users(opened, interactions, Part.TEST, reporter)
     job = Job(model, changed(settings or []), python, k, exclude_seen, threads, seed)

@@ -1,5 +1,6 @@
 """`shortlist evaluate`: the tables of a bundle's retrievers."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -7,10 +8,13 @@ import typer
 from rich.console import Console
 
 from models.bundle.reader import Bundle
-from models.words import Order
+from models.errors import ConfigError
+from models.words import Order, RetrieverName
 from offline.commands import options
-from offline.evaluate import Settings, evaluate, read_target_users
-from offline.predictions import add_predictions, read_predictions
+from offline.evaluate import Settings, TargetUsers, evaluate, read_target_users
+from offline.outputs import check_file, check_folder
+from offline.predictions import Predictions as PredictionLists
+from offline.predictions import add_predictions, check_predictions, read_predictions
 from offline.progress import Reporter
 from offline.report.files import write_report
 from offline.report.judgments import read_judgments
@@ -70,14 +74,20 @@ def evaluate_command(
     """Measure retrievers on the held-out last items; the split is read from the bundle."""
     reporter = Reporter()
     names, ks = options.retrievers(retrievers, "--retrievers"), options.numbers(k, "--k")
+    check_file(out, "--out")
+    check_file(predictions, "--predictions")
+    check_folder(report, "--report")
+    _check_use(judgments, report)
     opened = Bundle.open(bundle)
     settings = Settings(order, exclude_seen, fill, history_items=history_items)
     test = read_target_users(opened, interactions, settings.part, reporter)
     graded, said = read_judgments(judgments, test.user_ids(), opened.ids) if judgments else (None, list[str]())
-    read = [read_predictions(path, test.user_ids(), opened.ids) for path in predictions_from or ()]
+    read = _read_all(predictions_from or (), opened, test, names)
     evaluation = evaluate(opened, test, names, ks, settings, reporter)
     for found in read:
         said += add_predictions(evaluation, found, test.targets, ks)
+    for sentence in said:
+        reporter.say(sentence)
     if out is not None:
         write_results(out, results(opened, test, evaluation, settings))
     if predictions is not None:
@@ -88,6 +98,29 @@ def evaluate_command(
         for path in write_report(told, report):
             reporter.say(str(path))
     _wide_console().print(as_table(evaluation, len(test)))
+
+
+def _read_all(
+    paths: Sequence[Path], bundle: Bundle, test: TargetUsers, names: Sequence[RetrieverName]
+) -> list[PredictionLists]:
+    """The lists of others, refused now rather than after the bundle's own were made."""
+    taken, read = set[str](names), list[PredictionLists]()
+    for path in paths:
+        found = read_predictions(path, test.user_ids(), bundle.ids)
+        check_predictions(found, taken)
+        taken |= set(found.lists)
+        read.append(found)
+    return read
+
+
+def _check_use(judgments: Path | None, report: Path | None) -> None:
+    if judgments is not None and report is None:
+        raise ConfigError(
+            "--judgments",
+            found="no --report",
+            expected="a folder for the report, where the credit of judged items stands",
+            remedy="Add --report FOLDER.",
+        )
 
 
 def _wide_console() -> Console:

@@ -93,14 +93,16 @@ def numbers(text: str, option: str) -> list[int]:
 
 
 def retrievers(text: str, option: str) -> list[RetrieverName]:
-    """Names of retrievers between commas.
+    """Names of retrievers between commas, each once.
 
     Raises:
-        ConfigError: one is unknown.
+        ConfigError: there is none, or one is unknown.
     """
-    names = split_list(text, option)
+    names = list(dict.fromkeys(split_list(text, option)))
+    known = ", ".join(RetrieverName)
+    if not names:
+        raise ConfigError(option, found="no name", expected=f"some of {known}", remedy="Name at least one.")
     for name in names:
         if name not in set(RetrieverName):
-            known = ", ".join(RetrieverName)
             raise ConfigError(option, found=repr(name), expected=f"one of {known}", remedy="Correct the name.")
     return [RetrieverName(name) for name in names]

@@ -9,8 +9,10 @@ from typing import Annotated
 import typer
 
 from offline.commands import options
+from offline.outputs import check_folder
 from offline.progress import Reporter
 from offline.report.document.evaluation import EvaluationReport
+from offline.report.document.parts import Number
 from offline.report.document.reproduction import ReproductionReport
 from offline.report.files import write_reproduction
 from offline.reproduce.bundles import Wish
@@ -55,6 +57,7 @@ def reproduce_command(
 ) -> None:
     """Redo a paper: build and train what is missing, ask as the paper asks, and put its figures beside ours."""
     reporter = Reporter()
+    check_folder(out, "--out")
     folders = [read_folder(folder) for folder in data]
     wish = Wish(bundles or out / "bundles", text_encoder, epochs, threads)
     cut = options.retrievers(without, "--without") if without else []
@@ -76,9 +79,20 @@ def reproduce_command(
 
 
 def _print(report: EvaluationReport) -> None:
-    """The comparison in plain lines, tab-separated."""
-    typer.echo(f"{report.title}\tpublished\tours\tdifference")
+    """Our table, then the comparison, in plain lines, tab-separated."""
+    cuts = report.methods[0].cut_offs if report.methods else ()
+    value = [f"vNDCG@{report.value.k}"] if report.value else []
+    names = [f"{name}@{cut.k}" for name in ("Recall", "NDCG") for cut in cuts]
+    typer.echo("\t".join([report.title, *names, *value]))
+    for method in report.methods:
+        found = [*[cut.recall for cut in method.cut_offs], *[cut.ndcg for cut in method.cut_offs], method.vndcg]
+        typer.echo("\t".join([method.name, *[_figure(one.value) for one in found if one is not None]]))
+    if report.published:
+        typer.echo(f"{report.title}\tpublished\tours\tdifference")
     for row in report.published:
         name = ", ".join(part for part in (row.method, row.measure) if part)
-        ours, gap = (f"{value:.4f}" if value is not None else "-" for value in (row.ours.value, row.difference))
-        typer.echo(f"{name}\t{row.published:.4f}\t{ours}\t{gap}")
+        typer.echo(f"{name}\t{row.published:.4f}\t{_figure(row.ours.value)}\t{_figure(row.difference)}")
+
+
+def _figure(value: Number) -> str:
+    return "-" if value is None else f"{value:.4f}"

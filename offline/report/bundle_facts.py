@@ -134,9 +134,13 @@ def lacking(bundle: Bundle, facts: ItemFacts) -> list[str]:
         notes.append("The catalogue has no categories, so nothing is measured by category and no value measure stands.")
     if facts.links is None:
         notes.append("The catalogue says nothing of what was bought together, so there is no co-purchase credit.")
-    if facts.embeddings is None:
-        notes.append("The bundle holds no text embeddings, so feature smoothness was not measured.")
-    return notes
+    return [*notes, *without_texts(facts)]
+
+
+def without_texts(facts: ItemFacts) -> list[str]:
+    """A sentence where feature smoothness has nothing to rest on."""
+    missing = ["The bundle holds no text embeddings, so feature smoothness was not measured."]
+    return missing if facts.embeddings is None else []
 
 
 def provenance(bundle: Bundle, data_set: str, plan: Plan) -> Provenance:

@@ -1,7 +1,6 @@
 """Reports on disk: one folder with report.html, report.json and report.csv."""
 
 import csv
-import os
 from collections.abc import Iterable
 from io import StringIO
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Annotated
 from pydantic import Field, TypeAdapter, ValidationError
 
 from models.errors import InputError
+from offline.outputs import replaced_file
 from offline.report.compare import RunComparison
 from offline.report.document.audit import AuditReport
 from offline.report.document.reproduction import ReproductionReport
@@ -22,7 +22,9 @@ from offline.report.rows import COLUMNS, Document, document_rows
 
 HTML, JSON, CSV = "report.html", "report.json", "report.csv"
 
-_DOCUMENT: TypeAdapter[Document] = TypeAdapter(Annotated[Document, Field(discriminator="kind")])
+_WRITTEN: TypeAdapter[Document | ReproductionReport] = TypeAdapter(
+    Annotated[Document | ReproductionReport, Field(discriminator="kind")]
+)
 
 
 def write_report(document: Document, folder: Path) -> list[Path]:
@@ -32,7 +34,7 @@ def write_report(document: Document, folder: Path) -> list[Path]:
         The three paths.
 
     Raises:
-        InputError: the folder cannot be written.
+        ConfigError: the folder cannot be written.
     """
     page = audit_page(document) if isinstance(document, AuditReport) else evaluation_page(document)
     return _write(
@@ -52,7 +54,7 @@ def write_comparison(runs: RunComparison, folder: Path) -> list[Path]:
         The two paths.
 
     Raises:
-        InputError: the folder cannot be written.
+        ConfigError: the folder cannot be written.
     """
     columns = (*COLUMNS[:6], "left", "right", "difference", "intervals")
     cells = (
@@ -73,7 +75,7 @@ def write_reproduction(document: ReproductionReport, folder: Path) -> list[Path]
         The three paths.
 
     Raises:
-        InputError: the folder cannot be written.
+        ConfigError: the folder cannot be written.
     """
     rows = ((one.title, *row.cells()) for one in document.data_sets for row in document_rows(one))
     return _write(
@@ -87,14 +89,14 @@ def write_reproduction(document: ReproductionReport, folder: Path) -> list[Path]
 
 
 def read_report(path: Path) -> Document:
-    """Read a document from report.json or from the folder that holds it.
+    """Read a document from report.json or from the folder that holds it; of a reproduction, its only data set's.
 
     Raises:
-        InputError: there is no such file, or it is not a report of this version.
+        InputError: there is no such file, it is not a report of this version, or it is of several data sets.
     """
     file = path / JSON if path.is_dir() else path
     try:
-        return _DOCUMENT.validate_json(file.read_bytes())
+        written = _WRITTEN.validate_json(file.read_bytes())
     except OSError as error:
         raise InputError(
             str(file),
@@ -110,6 +112,18 @@ def read_report(path: Path) -> Document:
             expected="a report of schema version 1",
             remedy="Make the report again with this version.",
         ) from error
+    return written if not isinstance(written, ReproductionReport) else _only(written, file)
+
+
+def _only(report: ReproductionReport, file: Path) -> Document:
+    if len(report.data_sets) == 1:
+        return report.data_sets[0]
+    raise InputError(
+        str(file),
+        found=f"a reproduction on {len(report.data_sets)} data sets",
+        expected="one on a single data set",
+        remedy="Reproduce with one --data at a time to compare its runs.",
+    )
 
 
 def _csv(columns: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
@@ -121,21 +135,7 @@ def _csv(columns: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 
 def _write(folder: Path, texts: dict[str, str]) -> list[Path]:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        return [_replace(folder / name, text) for name, text in texts.items()]
-    except OSError as error:
-        raise InputError(
-            str(folder),
-            found=error.strerror or "an error",
-            expected="a folder that can be written",
-            remedy="Pass another folder with --out.",
-        ) from error
-
-
-def _replace(path: Path, text: str) -> Path:
-    """Written beside and renamed, so that a reader never sees half a file."""
-    staged = path.with_name(f".{path.name}.{os.getpid()}")
-    staged.write_text(text, encoding="utf-8")
-    staged.replace(path)
-    return path
+    for name, text in texts.items():
+        with replaced_file(folder / name) as draft:
+            draft.write_text(text, encoding="utf-8")
+    return [folder / name for name in texts]

@@ -19,5 +19,8 @@ def _environment() -> Environment:
 
 
 def render(page: Page) -> str:
-    """The whole file: style, figures and tables inline; text escaped, figures as drawn."""
-    return _environment().get_template("page.html.j2").render(page=page)
+    """The whole file: style, figures and tables inline; text escaped, figures as drawn.
+
+    A figure and its percent sign stay on one line.
+    """
+    return _environment().get_template("page.html.j2").render(page=page).replace(" %", "\N{NO-BREAK SPACE}%")

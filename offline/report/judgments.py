@@ -28,7 +28,7 @@ def read_judgments(path: Path, user_ids: Sequence[str], ids: ItemIds) -> tuple[R
         The rows, and in a sentence how many judgments count and how many name an unknown user or item.
 
     Raises:
-        InputError: the file cannot be read, lacks a column, or a grade is outside [0, 1].
+        InputError: the file cannot be read, lacks a column, a grade is outside [0, 1], or no row is of these users.
     """
     table = _table(path)
     place = {user: row for row, user in enumerate(user_ids)}
@@ -38,6 +38,13 @@ def read_judgments(path: Path, user_ids: Sequence[str], ids: ItemIds) -> tuple[R
     grades = np.asarray(table["grade"].to_numpy(), np.float64)
     check_grades(grades)
     rows = judgment_rows(users[known], items[known], grades[known], n_users=len(user_ids))
+    if not known.any():
+        raise InputError(
+            str(path),
+            found=f"{len(known):,} judgments, none of a test user and an item that are here",
+            expected="judgments of the users of these interactions",
+            remedy="Check that they were made for the same data set, with its user and item ids.",
+        )
     unknown = int((~known).sum())
     said = f"{len(rows.indices):,} graded judgments count; {unknown:,} name a user or an item that is not here."
     return rows, [said]

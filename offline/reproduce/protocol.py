@@ -60,7 +60,13 @@ class Protocol:
 
     def _pairs(self, labels: Sequence[str]) -> list[tuple[str, str]]:
         if self.paper is Paper.VALUE_PRIOR:
-            wanted = [(DR, GR), (DR_PRIOR, GR), (GR, DR), *[(x, GR) for x in labels if x not in (GR, DR, DR_PRIOR)]]
+            wanted = [
+                (DR, GR),
+                (DR_PRIOR, GR),
+                (GR, DR),
+                (DR_PRIOR, DR),
+                *[(x, GR) for x in labels if x not in (GR, DR, DR_PRIOR)],
+            ]
         else:
             wanted = [(x, BASE) for x in labels if x != BASE]
             wanted += [(x, f"{x} (last item)") for x in labels]

@@ -99,14 +99,27 @@ def _outcome(report: EvaluationReport) -> Iterator[str]:
         came = "comes out" if values == sorted(values) and len(set(values)) == 3 else "does not come out"
         told = ", ".join(f"{name} {_told(scores[name])}" for name in (GR, DR, DR_PRIOR))
         yield f"The paper's order on vNDCG, gr < dr < dr-prior, {came} here: {told}."
+        gaps = [(x, a, gap) for x, a in ((DR, GR), (DR_PRIOR, DR)) if (gap := _vndcg_gap(report, x, a))]
+        told = "; ".join(f"{x} - {a} {_told(gap)}{_settled(gap)}" for x, a, gap in gaps)
+        yield f"Its steps, paired over the same users: {told}."
     for x, expected in ((DR, "below"), (DR_PRIOR, "above")):
         pair = next((one for one in report.comparisons if (one.x, one.a) == (x, GR)), None)
         if pair is None or pair.paired_gap is None or pair.paired_gap.value is None:
             continue
         side = "above" if pair.paired_gap.value > 0 else "below"
-        settled = "" if pair.paired_gap.decided else "; the interval holds zero, so the sign is not settled"
         agrees = "as published" if side == expected else f"where the paper has {x} {expected} it"
-        yield f"On best-item value {x} lies {side} gr, {agrees}: Delta-BV {_told(pair.paired_gap)}{settled}."
+        yield (
+            f"On best-item value {x} lies {side} gr, {agrees}: Delta-BV {_told(pair.paired_gap)}"
+            f"{_settled(pair.paired_gap)}."
+        )
+
+
+def _vndcg_gap(report: EvaluationReport, x: str, a: str) -> Estimate | None:
+    return next((one.vndcg_gap for one in report.comparisons if (one.x, one.a) == (x, a)), None)
+
+
+def _settled(gap: Estimate) -> str:
+    return "" if gap.decided else ", whose interval holds zero, so that its sign is not settled"
 
 
 def _told(estimate: Estimate) -> str:

@@ -54,7 +54,8 @@ def reproduce(
     served = set(available(bundle)) - set(without)
     asked = [one for one in protocol.asked if one.retriever in served]
     methods = [_lists(bundle, test, one, protocol, reporter) for one in asked]
-    methods += _others(bundle, test, predictions, protocol)
+    others, strangers = _others(bundle, test, predictions, protocol)
+    methods += others
     plan, facts = protocol.plan([method.name for method in methods]), item_facts(bundle)
     with reporter.job("measures"):
         report = evaluation_report(
@@ -69,7 +70,7 @@ def reproduce(
     figures = published(protocol.paper, data.data_set, text_source(bundle))
     report = report.model_copy(update={"published": beside(report, figures)})
     missing = [] if protocol.paper is Paper.HEURISTIC else lacking(bundle, facts)
-    notes = [*reasons(data, bundle, protocol, report), *missing, *_left_out(protocol, served, without)]
+    notes = [*reasons(data, bundle, protocol, report), *missing, *_left_out(protocol, served, without), *strangers]
     return report.model_copy(update={"notes": tuple(notes)})
 
 
@@ -82,13 +83,18 @@ def _lists(bundle: Bundle, test: TargetUsers, asked: Asked, protocol: Protocol, 
     return MethodLists(asked.label, {**further, **found.items[name]}, found.seconds[name])
 
 
-def _others(bundle: Bundle, test: TargetUsers, paths: Sequence[Path], protocol: Protocol) -> list[MethodLists]:
-    read = Evaluation()
+def _others(
+    bundle: Bundle, test: TargetUsers, paths: Sequence[Path], protocol: Protocol
+) -> tuple[list[MethodLists], list[str]]:
+    """The lists of other systems for these users, and a sentence on each file that holds none."""
+    read, strangers = Evaluation(), []
     for path in paths:
-        add_predictions(
-            read, read_predictions(path, test.user_ids(), bundle.ids), test.targets, asked_ks(protocol.plan([]))
-        )
-    return [MethodLists(name, lists) for name, lists in read.items.items()]
+        found = read_predictions(path, test.user_ids(), bundle.ids)
+        if found.lists:
+            add_predictions(read, found, test.targets, asked_ks(protocol.plan([])))
+        else:
+            strangers.append(f"{path.name} holds no list of a test user of this data set and was passed over.")
+    return [MethodLists(name, lists) for name, lists in read.items.items()], strangers
 
 
 def _left_out(protocol: Protocol, served: Collection[RetrieverName], without: Collection[RetrieverName]) -> list[str]:

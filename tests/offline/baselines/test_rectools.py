@@ -41,7 +41,9 @@ def circle(tmp_path_factory: pytest.TempPathFactory) -> tuple[Bundle, TargetUser
 
 @pytest.mark.skipif(PYTHON is None, reason="SHORTLIST_RECTOOLS_PYTHON names no interpreter with rectools[torch]")
 @pytest.mark.parametrize("model", list(Model))
-def test_the_models_learn_the_walk_and_stand_beside_the_retrievers(circle, model, tmp_path):
+def test_the_models_learn_the_walk_and_stand_beside_the_retrievers(circle, model, tmp_path, monkeypatch):
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
     bundle, test = circle
     small = ModelSettings(epochs=40, n_factors=32, session_max_len=8, batch_size=16, dropout_rate=0.1, lr=0.01)
     lists = recommend(Job(model, small, PYTHON or "", k=10, threads=1), test)
@@ -52,6 +54,7 @@ def test_the_models_learn_the_walk_and_stand_beside_the_retrievers(circle, model
     )
     assert evaluation.measures[model.value]["recall@10"] > 0.9
     assert evaluation.measures[model.value]["recall@1"] > evaluation.measures["popular"]["recall@1"]
+    assert list((tmp_path / "here").iterdir()) == []
 
 
 def test_lists_come_back_as_they_were_written(circle, tmp_path):

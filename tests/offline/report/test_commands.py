@@ -173,6 +173,72 @@ def test_judgments_that_cannot_be_right_are_refused_in_words(shell, shop, tmp_pa
     assert not (tmp_path / "report").exists()
 
 
+def test_judgments_of_nobody_here_and_judgments_without_a_report_are_refused(shell, shop, tmp_path):
+    (tmp_path / "judged.csv").write_text("user_id,item_id,grade\nnobody,i00,1\nu01,gone,1\n")
+    outcome = evaluate(shell, shop, tmp_path / "report", "--judgments", tmp_path / "judged.csv")
+    assert (outcome.code, "2 judgments, none of a test user" in outcome.err) == (3, True)
+    where = ("--bundle", shop.bundles, "--interactions", shop.interactions, "--retrievers", "popular")
+    outcome = shell("evaluate", *where, "--judgments", tmp_path / "judged.csv")
+    assert (outcome.code, "Add --report FOLDER" in outcome.err) == (2, True)
+
+
+def test_lists_of_another_data_set_are_refused_before_anything_is_asked(shell, shop, tmp_path):
+    (tmp_path / "other.csv").write_text("user_id,retriever,rank,item_id\nstranger,sasrec,1,i01\n")
+    outcome = evaluate(shell, shop, tmp_path / "report", "--predictions-from", tmp_path / "other.csv")
+    assert outcome.code == 3
+    assert f"{tmp_path}/other.csv: found no row with a test user and an item of this bundle" in outcome.err
+    assert "tgh-1 k=" not in outcome.err
+
+
+def test_two_files_with_one_method_are_refused(shell, shop, tmp_path):
+    for name in ("one.csv", "two.csv"):
+        (tmp_path / name).write_text("user_id,retriever,rank,item_id\nu01,sasrec,1,i01\n")
+    files = ("--predictions-from", tmp_path / "one.csv", "--predictions-from", tmp_path / "two.csv")
+    outcome = evaluate(shell, shop, tmp_path / "report", *files)
+    assert (outcome.code, "two.csv, retriever sasrec: found the name of another" in outcome.err) == (3, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--retrievers", ""), "--retrievers: found no name"),
+        (("--retrievers", "popular,,tgh-1"), "Remove the stray comma"),
+        (("--retrievers", "popular", "--k", "0"), "expected whole numbers from 1 to 10,000"),
+        (("--retrievers", "popular", "--k", "10001"), "expected whole numbers from 1 to 10,000"),
+        (("--retrievers", "popular", "--k", "1.5"), "expected whole numbers between commas"),
+        (("--retrievers", "popular", "--k", ""), "expected whole numbers from 1 to 10,000"),
+        (("--retrievers", "popular", "--out", "."), "--out: found the folder ."),
+        (("--retrievers", "popular", "--predictions", "."), "--predictions: found the folder ."),
+        (("--retrievers", "popular", "--report", __file__), "which is a file"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused_before_anything_is_asked(shell, shop, arguments, said):
+    outcome = shell("evaluate", "--bundle", shop.bundles, "--interactions", shop.interactions, *arguments)
+    assert outcome.code == 2
+    assert said in outcome.err
+    assert "popular k=" not in outcome.err
+
+
+def test_results_go_into_folders_that_are_made_and_a_method_is_asked_once(shell, shop, tmp_path):
+    new = tmp_path / "not" / "here"
+    files = ("--out", new / "results.json", "--predictions", new / "lists.parquet", "--report", new / "report")
+    where = ("--bundle", shop.bundles, "--interactions", shop.interactions, "--retrievers", "popular,popular")
+    outcome = shell("evaluate", *where, *files)
+    assert outcome.code == 0, outcome.err
+    assert outcome.err.count("popular k=") == 1
+    assert {path.name for path in new.iterdir()} == {"results.json", "lists.parquet", "report"}
+
+
+def test_one_user_has_a_report_and_an_audit(shell, shop, tmp_path):
+    lines = shop.interactions.read_text().splitlines()
+    (tmp_path / "one.csv").write_text("\n".join(line for line in lines if line.startswith(("user_id", "u01"))) + "\n")
+    files = ("--bundle", shop.bundles, "--interactions", tmp_path / "one.csv")
+    outcome = shell("evaluate", *files, "--retrievers", "tgh-1,popular", "--report", tmp_path / "report")
+    assert outcome.code == 0, outcome.err
+    assert shell("audit", *files, "--out", tmp_path / "audit").code == 0
+    assert [read_report(tmp_path / name).data.test_users for name in ("report", "audit")] == [1, 1]
+
+
 def test_the_audit_prints_its_verdict_and_writes_its_report(shell, shop, tmp_path):
     outcome = shell("audit", "--bundle", shop.bundles, "--interactions", shop.interactions, "--out", tmp_path / "audit")
     assert outcome.code == 0, outcome.err

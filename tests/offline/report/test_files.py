@@ -8,7 +8,7 @@ from io import StringIO
 
 import pytest
 
-from models.errors import InputError
+from models.errors import ConfigError, InputError
 from offline.report.compare import Apart, compare_runs
 from offline.report.document.evaluation import EvaluationReport
 from offline.report.files import read_report, write_comparison, write_report
@@ -202,7 +202,7 @@ def test_a_second_run_replaces_the_first_and_leaves_nothing_beside(report, tmp_p
 
 def test_a_folder_that_cannot_be_made_is_an_error_for_people(report, tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="Pass another folder"):
+    with pytest.raises(ConfigError, match="Pass another path"):
         write_report(report, tmp_path / "file" / "report")
 
 

@@ -15,6 +15,7 @@ import pytest
 
 from models.bundle.reader import Bundle
 from models.cli import main
+from models.errors import InputError
 from models.filters import eligible
 from models.registry import available, open_retriever
 from models.retrieval import Query
@@ -24,6 +25,8 @@ from offline.audit.signals import SignalName
 from offline.evaluate import ONE_LIST_UP_TO, Settings, TargetUsers, ask, evaluate, read_target_users
 from offline.progress import Reporter
 from offline.report.document.evaluation import EvaluationReport
+from offline.report.document.reproduction import ReproductionReport
+from offline.report.files import read_report
 from offline.split import Part
 
 QUIET = Reporter(quiet=True)
@@ -88,7 +91,9 @@ def test_the_value_prior_is_redone_from_nothing_in_the_papers_setting(value_prio
     report = only(value_prior)
     assert [method.name for method in report.methods] == ["gr", "dr", "dr-prior"]
     assert report.provenance.truncate_history == 20
-    assert [(c.x, c.a) for c in report.comparisons] == [("dr", "gr"), ("dr-prior", "gr"), ("gr", "dr")]
+    assert [(c.x, c.a) for c in report.comparisons] == [
+        ("dr", "gr"), ("dr-prior", "gr"), ("gr", "dr"), ("dr-prior", "dr"),
+    ]  # fmt: skip
     assert len(report.comparisons[0].simplex) == 231
     assert [cut.k for cut in report.methods[0].cut_offs] == [50]
     assert report.misses[0].method == "dr"
@@ -119,7 +124,19 @@ def test_reasons_are_true_of_the_data(value_prior: Path) -> None:
     assert "no such judgments are supplied" in notes
     assert "trained for 1 epochs on cpu" in notes
     assert "gr < dr < dr-prior" in notes
+    assert "paired over the same users: dr - gr " in notes
+    assert "; dr-prior - dr " in notes
     assert "keeps the last 20" not in notes
+
+
+def test_two_reproductions_on_one_data_set_compare(value_prior: Path, tmp_path: Path) -> None:
+    shortlist("compare", value_prior, value_prior, "--out", tmp_path)
+    assert "vNDCG@50" in (tmp_path / "report.html").read_text()
+    document = ReproductionReport.model_validate(told(value_prior))
+    double = document.model_copy(update={"data_sets": document.data_sets * 2})
+    (tmp_path / "double.json").write_text(double.model_dump_json())
+    with pytest.raises(InputError, match="a reproduction on 2 data sets"):
+        read_report(tmp_path / "double.json")
 
 
 def test_csv_names_the_data_set_of_each_figure(value_prior: Path) -> None:
