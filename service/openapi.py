@@ -9,6 +9,7 @@ from pydantic.json_schema import models_json_schema
 from models.words import RetrieverName
 from service.access import needed
 from service.answers import Problem, RecommendResponse
+from service.examples import add_examples
 from service.experiments.model import Experiment
 from service.live.schemas import AvailabilityBody, EventBatch, EventBody, FlipsBody
 from service.routes.documented import problems
@@ -25,11 +26,19 @@ BODIES: tuple[type[BaseModel], ...] = (
     Experiment,
 )
 """Bodies that are read past the framework."""
+TAGS = {
+    "recommend": "Candidates for a user or a history, and the experiments that decide who answers.",
+    "events": "What users did: it becomes their history.",
+    "users": "Stored histories.",
+    "items": "The catalogue, its transition graph, and stock.",
+    "health": "Probes.",
+    "operation": "Metrics.",
+    "admin": "Bundles and experiments; only with the admin key.",
+}
 SECURITY = {
     "bearer": {"type": "http", "scheme": "bearer"},
     "header": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
 }
-EXAMPLE = {"history": ["B004756YJA", "B004ZT0SSG"], "k": 10, "retriever": "tgh-2"}
 RETRIEVER_PARAMETER = {
     "name": "retriever",
     "in": "path",
@@ -54,13 +63,13 @@ def _operation(operation_id: str, *, fixed: bool) -> dict[str, Any]:
         }
     }
     answers |= {str(status): about for status, about in problems(*statuses).items()}
-    body = {"schema": {"$ref": REF.format(model="RecommendRequest")}, "example": EXAMPLE if not fixed else {"k": 10}}
+    body = {"schema": {"$ref": REF.format(model="RecommendRequest")}}
     return {
         "tags": ["recommend"],
         "summary": "Candidates from one retriever" if fixed else "Candidates for a user or a history",
         "description": "Every field is optional. A member named twice counts with its last value.",
         "operationId": operation_id,
-        "parameters": [RETRIEVER_PARAMETER] if fixed else [],
+        "parameters": [dict(RETRIEVER_PARAMETER)] if fixed else [],
         "requestBody": {"required": True, "content": {"application/json": body}},
         "responses": answers,
     }
@@ -83,18 +92,20 @@ def complete(document: dict[str, Any]) -> dict[str, Any]:
     known = document.setdefault("components", {}).setdefault("schemas", {})
     document["components"]["schemas"] = dict(sorted((known | schemas["$defs"]).items()))
     document["paths"] = {**_recommend_paths(), **document["paths"]}
-    _guard(document["paths"])
+    _finish(document["paths"])
     document["components"]["securitySchemes"] = SECURITY
+    document["tags"] = [{"name": name, "description": text} for name, text in TAGS.items()]
     return document
 
 
-def _guard(paths: dict[str, Any]) -> None:
-    """Say what a key is asked for, as `service.access` asks it."""
+def _finish(paths: dict[str, Any]) -> None:
+    """Say what a key is asked for, as `service.access` asks it, and show examples."""
     for path, operations in paths.items():
         for method, operation in operations.items():
             if (scope := needed(method.upper(), path)) is not None:
                 operation["responses"] = operation["responses"] | {str(k): v for k, v in problems(401, 403).items()}
                 operation["security"] = [{}, *({name: [scope.value]} for name in SECURITY)]
+            add_examples(operation)
 
 
 def document_app(app: FastAPI) -> None:

@@ -3,11 +3,15 @@
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from jsonschema import Draft202012Validator, FormatChecker
+from referencing import Registry, Resource
+from referencing.jsonschema import DRAFT202012
 
 from service.schemas import RecommendRequest
 from tests.service.api.conftest import Served
@@ -52,9 +56,37 @@ def test_references_of_the_document_lead_somewhere(served: Served) -> None:
     assert names <= set(found["components"]["schemas"])
 
 
-def test_the_example_of_the_document_is_a_valid_request(served: Served) -> None:
-    body = document(served)["paths"]["/recommend"]["post"]["requestBody"]["content"]["application/json"]
-    RecommendRequest.model_validate_json(json.dumps(body["example"]))
+def shown(found: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every body of a request or an answer: where, and its schema and example."""
+    for path, operations in found["paths"].items():
+        for method, operation in operations.items():
+            bodies = {"request": operation.get("requestBody", {})} | operation["responses"]
+            for which, body in bodies.items():
+                for media_type, content in body.get("content", {}).items():
+                    yield f"{method} {path} {which} {media_type}", content
+
+
+def test_every_request_and_answer_has_an_example_that_fits_its_schema(served: Served) -> None:
+    found = document(served)
+    registry = Registry().with_resource("urn:api", Resource(contents=found, specification=DRAFT202012))
+    bodies = [(where, content) for where, content in shown(found) if content.get("schema")]
+    assert len(bodies) > 100
+    for where, content in bodies:
+        schema = json.loads(json.dumps(content["schema"]).replace("#/components", "urn:api#/components"))
+        checker = Draft202012Validator(schema, registry=registry, format_checker=FormatChecker())
+        assert "example" in content, where
+        assert [error.message for error in checker.iter_errors(content["example"])] == [], where
+
+
+def test_every_operation_parameter_and_tag_is_described(served: Served) -> None:
+    found = document(served)
+    tags = {tag["name"] for tag in found["tags"] if tag["description"]}
+    for path, operations in found["paths"].items():
+        for operation in operations.values():
+            assert operation["description"], path
+            assert set(operation["tags"]) <= tags
+            for parameter in operation.get("parameters", ()):
+                assert parameter["description"], (path, parameter["name"])
 
 
 def test_docs_work_without_other_hosts(served: Served) -> None:
