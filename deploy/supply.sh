@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Supply chain of the images, from their locks: known vulnerabilities, a bill of materials, licences.
 #
-#   deploy/supply.sh audit              pip-audit over every lock; fails on a known vulnerability
+#   deploy/supply.sh audit              pip-audit over every lock; fails on a known vulnerability, and where the
+#                                       service knows nothing of a package (an index without vulnerability data)
 #   deploy/supply.sh sbom DIR           a CycloneDX document for each image's locks
-#   deploy/supply.sh licences PYTHON    licences of what that environment holds, as Markdown
+#   deploy/supply.sh licences PYTHON    licences of what that environment holds, as Markdown; fails on a GPL
 #
 # Needs pip-audit, cyclonedx-bom and pip-licenses. `audit` asks a vulnerability service over the network.
 set -euo pipefail
@@ -15,19 +16,20 @@ locks_of() {
         worker) echo api s3 worker torch-cpu ;;
         worker-cuda) echo api s3 worker torch-cuda ;;
         jobs) echo api s3 jobs torch-cpu ;;
+        jobs-cuda) echo api s3 jobs torch-cuda ;;
     esac
 }
 
 audit() {
     for lock in *.txt; do
         echo "== $lock"
-        pip-audit --requirement "$lock" --require-hashes --disable-pip --progress-spinner off
+        pip-audit --strict --requirement "$lock" --require-hashes --disable-pip --progress-spinner off
     done
 }
 
 sbom() {
     mkdir -p "$1"
-    for image in api worker worker-cuda jobs; do
+    for image in api worker worker-cuda jobs jobs-cuda; do
         merged=$(mktemp)
         for lock in $(locks_of "$image"); do cat "$lock.txt"; done >"$merged"
         cyclonedx-py requirements "$merged" --output-reproducible --output-format JSON --output-file "$1/$image.cdx.json"
@@ -36,7 +38,8 @@ sbom() {
 }
 
 licences() {
-    pip-licenses --python "$1" --format markdown --with-urls --order license
+    pip-licenses --python "$1" --format markdown --with-urls --order license \
+        --partial-match --fail-on "GPL;General Public License;SSPL;Business Source"
 }
 
 "$@"

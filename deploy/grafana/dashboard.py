@@ -101,7 +101,8 @@ PANELS = (
         "percentunit",
         (
             (
-                'sum(rate(shortlist_filter_masks_total{cache="hit"}[5m])) / sum(rate(shortlist_filter_masks_total[5m]))',
+                'sum(rate(shortlist_filter_masks_total{cache="hit"}[5m]))'
+                " / sum(rate(shortlist_filter_masks_total[5m]))",
                 "ready",
             ),
         ),
