@@ -25,7 +25,7 @@ RUN /opt/venv/bin/pip install --no-deps --no-index --find-links /wheels shortlis
 
 FROM ${PYTHON_IMAGE}
 RUN groupadd --gid 10001 shortlist && useradd --uid 10001 --gid 10001 --no-create-home --shell /usr/sbin/nologin shortlist \
-    && install -d -o 10001 -g 10001 /var/lib/shortlist
+    && install -d -o 10001 -g 10001 /var/lib/shortlist /var/lib/shortlist/bundles
 COPY --from=environment /opt/venv /opt/venv
 ENV PATH=/opt/venv/bin:$PATH \
     PYTHONUNBUFFERED=1 \

@@ -186,6 +186,24 @@ def test_a_service_is_hardened(service: str) -> None:
     assert all(port.startswith("127.0.0.1:") for port in SERVICES[service].get("ports", []))
 
 
+@pytest.mark.parametrize("service", [*OURS, "jobs"])
+def test_whoever_runs_may_write_to_its_volumes(service: str) -> None:
+    """A named volume takes the owner of the folder that the image holds at its place; where there is none, root's."""
+    steps = read_stages(DEPLOY / ".." / SERVICES[service]["build"]["dockerfile"], {})[-1].steps
+    user = last(steps, "USER").partition(":")[0]
+    install = next(step.value for step in steps if step.kind == "RUN" and "install -d" in step.value)
+    owned = install.partition("install -d -o ")[2].split()
+    assert owned[0] == user
+    mounts = [volume.split(":") for volume in SERVICES[service]["volumes"]]
+    assert {inside for _, inside, *mode in mounts if mode != ["ro"]} <= set(owned)
+
+
+def test_no_container_starts_as_root_without_the_means_to_step_down() -> None:
+    """With every capability dropped, an entry point that starts as root cannot become somebody else."""
+    assert SERVICES["redis"]["user"] == "999:1000"
+    assert not [name for name in OURS if "user" in SERVICES[name]]
+
+
 def test_settings_and_volumes_exist() -> None:
     known = {f"SHORTLIST_{name.upper()}" for name in Settings.model_fields}
     for service in OURS:

@@ -1,9 +1,11 @@
 """The rendered manifests, against the schemas of Kubernetes and against what the service needs."""
 
+import json
 import re
 import shutil
 import subprocess
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import kubernetes_validate
@@ -151,14 +153,17 @@ def test_the_nightly_job_builds_verifies_publishes_and_prunes_in_order() -> None
     (job,) = find("production", "CronJob")
     spec = job["spec"]["jobTemplate"]["spec"]["template"]["spec"]
     steps = [*spec["initContainers"], *spec["containers"]]
-    assert [step["name"] for step in steps] == ["build", "verify", "publish", "prune"]
+    assert [step["name"] for step in steps] == ["build", "train", "verify", "publish", "prune"]
     assert job["spec"]["concurrencyPolicy"] == "Forbid"
     (config,) = find("production", "ConfigMap")
-    referred = {ref["configMapRef"]["name"] for step in steps for ref in step.get("envFrom", [])}
+    referred = {
+        ref["configMapRef"]["name"] for step in steps for ref in step.get("envFrom", []) if "configMapRef" in ref
+    }
     assert referred == {config["metadata"]["name"]}
+    assert [step["name"] for step in steps if "envFrom" in step] == ["publish", "prune"], "who may write to the storage"
 
 
-@pytest.mark.parametrize("name", ["build", "verify", "publish", "prune"])
+@pytest.mark.parametrize("name", ["build", "train", "verify", "publish", "prune"])
 def test_each_step_is_a_command_that_exists(name: str) -> None:
     from typer.testing import CliRunner
 
@@ -174,10 +179,83 @@ def test_each_step_is_a_command_that_exists(name: str) -> None:
     assert all(flag in shown.output for flag in flags)
 
 
-def test_gpu_workers_ask_for_a_gpu_and_the_cuda_image() -> None:
-    (worker,) = deployment("production", "worker")["containers"]
-    assert worker["resources"]["limits"]["nvidia.com/gpu"] == 1
-    assert worker["image"].startswith("shortlist-worker-cuda:")
+def test_worker_and_training_ask_for_a_gpu_and_cuda_images() -> None:
+    wanting = {
+        one["name"]: one["image"].partition(":")[0]
+        for one in containers("production")
+        if one["resources"]["limits"].get("nvidia.com/gpu") == 1
+    }
+    assert wanting == {"worker": "shortlist-worker-cuda", "train": "shortlist-jobs-cuda"}
+    tolerating = [spec for spec in pod_specs("production") if "tolerations" in spec]
+    assert len(tolerating) == 2
+    assert not [one for one in containers("small") if "nvidia.com/gpu" in one["resources"]["limits"]]
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_autoscalers_alone_say_how_many(overlay: str) -> None:
+    scaled = {item["spec"]["scaleTargetRef"]["name"]: item["spec"] for item in find(overlay, "HorizontalPodAutoscaler")}
+    for item in find(overlay, "Deployment"):
+        assert "replicas" not in item["spec"]
+        assert scaled[item["metadata"]["name"]]["minReplicas"] >= 1
+
+
+def scraped(overlay: str, folder: Path) -> dict[str, list[dict[str, str]]]:
+    """Labels of the targets that each scrape job keeps of an overlay's pods, as Prometheus relabels them."""
+    pods = [
+        {
+            "targets": [f"10.0.0.{number}:{port['containerPort']}"],
+            "labels": {
+                "__meta_kubernetes_namespace": item["metadata"]["namespace"],
+                "__meta_kubernetes_pod_name": f"{item['metadata']['name']}-0",
+                "__meta_kubernetes_pod_phase": "Running",
+                "__meta_kubernetes_pod_container_port_name": port["name"],
+            }
+            | {
+                f"__meta_kubernetes_pod_label_{re.sub(r'[^a-zA-Z0-9_]', '_', name)}": value
+                for name, value in item["spec"]["template"]["metadata"]["labels"].items()
+            },
+        }
+        for kind in ("Deployment", "StatefulSet")
+        for number, item in enumerate(find(overlay, kind))
+        for port in item["spec"]["template"]["spec"]["containers"][0]["ports"]
+    ]
+    (folder / "pods.json").write_text(json.dumps(pods))
+    config = yaml.safe_load((KUBERNETES / "prometheus-scrape.yaml").read_text())
+    kept = {}
+    for job in config["scrape_configs"]:
+        assert job.pop("kubernetes_sd_configs") == [{"role": "pod"}]
+        job["file_sd_configs"] = [{"files": ["pods.json"]}]
+        (folder / "prometheus.yml").write_text(yaml.safe_dump({"scrape_configs": [job]}))
+        command = ["promtool", "check", "service-discovery", "--timeout=1s", "prometheus.yml", job["job_name"]]
+        found = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout
+        kept[job["job_name"]] = [one["labels"] for one in json.loads(found) if one["labels"]]
+    return kept
+
+
+@pytest.mark.skipif(shutil.which("promtool") is None, reason="promtool relabels")
+def test_prometheus_finds_the_admin_and_health_ports_and_may_reach_them(tmp_path: Path) -> None:
+    kept = scraped("production", tmp_path)
+    shown = {
+        job: [(one["pod"], one["namespace"], one["instance"].partition(":")[2]) for one in kept[job]] for job in kept
+    }
+    assert shown == {
+        "shortlist-api": [("api-0", "shortlist", "9100")],
+        "shortlist-worker": [("worker-0", "shortlist", "8001")],
+    }
+    for name, port in (("api", 9100), ("worker", 8001)):
+        (policy,) = find("production", "NetworkPolicy", name)
+        rules = [rule for rule in policy["spec"]["ingress"] if {"protocol": "TCP", "port": port} in rule["ports"]]
+        assert [rule["from"] for rule in rules] == [
+            [{"namespaceSelector": {"matchLabels": {"shortlist.monitoring": "true"}}}]
+        ]
+
+
+def test_the_public_port_is_not_the_one_that_is_scraped() -> None:
+    (api,) = deployment("production", "api")["containers"]
+    ports = {port["name"]: port["containerPort"] for port in api["ports"]}
+    (service,) = find("production", "Service", "api")
+    assert [port["targetPort"] for port in service["spec"]["ports"]] == ["http"]
+    assert ports["http"] != ports["admin"]
 
 
 def test_autoscalers_ask_for_metrics_that_the_adapter_gives() -> None:
