@@ -3,8 +3,8 @@
     python loadtest/faults.py --bundles DIR [--processes 2] [--callers 4] [--seconds 5] [--kills 3] [--swaps 3]
 
 Starts `shortlist serve` on a copy of DIR (files linked) and asks it without a pause, a connection for each request,
-while it kills Redis, an API process and (where the bundle has a generator) a gr worker with SIGKILL, flips stock,
-switches bundles where DIR holds two, and ends with SIGTERM. Prints one JSON object.
+while it kills Redis, an API process and (where the bundle has a generator) a gr worker with SIGKILL, lets Redis and
+the worker hang, flips stock, switches bundles where DIR holds two, and ends with SIGTERM. Prints one JSON object.
 """
 
 import argparse
@@ -153,6 +153,21 @@ class Service:
         return answer.status_code == 200 and answer.json()["retriever"]["fallback_reason"] is None
 
 
+def linked_copy(bundles: Path, folder: Path) -> Path:
+    """A copy of the bundles whose versions may be switched; the files are linked."""
+    shutil.copytree(bundles, folder / "bundles", copy_function=os.link)
+    return folder / "bundles"
+
+
+def hang(service: Service, kind: str, path: str, body: dict[str, object], seconds: float) -> float:
+    """Stop one process of a kind without killing it; seconds from its going on until all is as it should be."""
+    victim = service.parts(kind)[0]
+    victim.suspend()
+    time.sleep(seconds)
+    victim.resume()
+    return wait(lambda: service.recovered(path, body))
+
+
 def kill(service: Service, kind: str, path: str, body: dict[str, object]) -> float:
     """Kill one process of a kind; seconds until another runs and requests are answered as they should be."""
     before = {child.pid for child in service.parts(kind)}
@@ -174,18 +189,26 @@ def store_history(service: Service, items: list[str]) -> None:
 
 
 def fault_figures(service: Service, kind: str, path: str, arguments: argparse.Namespace) -> dict[str, object]:
-    """Kill a kind of process several times under load."""
+    """Kill a kind of process several times under load, then let one hang."""
     body: dict[str, object] = {"user_id": "faults", "k": 20}
     wait(lambda: service.recovered(path, body))
     with load(service.url, arguments.callers, path, body) as work:
         times = [kill(service, kind, path, body) for _ in range(arguments.kills)]
         time.sleep(1.0)
-    return {"recovered_s": [round(took, 2) for took in times], **work.figures()}
+    figures: dict[str, object] = {"recovered_s": [round(took, 2) for took in times], **work.figures()}
+    if kind != "api":  # whoever is connected to an API process that hangs waits for it
+        with load(service.url, arguments.callers, path, body) as work:
+            took = hang(service, kind, path, body, arguments.seconds)
+        figures["hung"] = {"recovered_s": round(took, 2), **work.figures()}
+    return figures
 
 
-def flip_figures(service: Service, item: str) -> dict[str, float]:
-    """Milliseconds from the answer to a flip until every of 10 answers in a row, whoever gives them, obeys it."""
-    body = {"history": ["no-such-item"], "k": 500}
+def flip_figures(service: Service, path: str, body: dict[str, object], item: str) -> dict[str, float]:
+    """Milliseconds from the answer to a flip until every of 10 answers in a row, whoever gives them, obeys it.
+
+    What a worker still returns is replaced on its way by a popular item with the source `backfill`; such an answer
+    counts as one that does not obey.
+    """
     took = []
     for available in [False, True] * 5:
         flip = {"available": available}
@@ -193,8 +216,9 @@ def flip_figures(service: Service, item: str) -> dict[str, float]:
         started, last_wrong = time.perf_counter(), 0.0
         for _ in range(10):
             asked = (time.perf_counter() - started) * 1e3
-            found = httpx.post(f"{service.url}/recommend/popular", json=body, timeout=60).json()["items"]
-            if (item in {entry["item_id"] for entry in found}) is not available:
+            found = httpx.post(f"{service.url}{path}", json=body, timeout=60).json()["items"]
+            replaced = any(entry["source"] == "backfill" for entry in found)
+            if replaced or (item in {entry["item_id"] for entry in found}) is not available:
                 last_wrong = asked
         took.append(last_wrong)
     return {"median_ms": round(statistics.median(took), 1), "worst_ms": round(max(took), 1)}
@@ -232,8 +256,7 @@ def drain_figures(service: Service, arguments: argparse.Namespace) -> dict[str, 
 
 def run(arguments: argparse.Namespace, folder: Path) -> dict[str, object]:
     """Every fault in turn."""
-    shutil.copytree(arguments.bundles, folder / "bundles", copy_function=os.link)
-    service = Service(folder / "bundles", folder, arguments.processes, arguments.port)
+    service = Service(linked_copy(arguments.bundles, folder), folder, arguments.processes, arguments.port)
     try:
         items = service.items()
         store_history(service, items)
@@ -244,7 +267,11 @@ def run(arguments: argparse.Namespace, folder: Path) -> dict[str, object]:
         figures["api_killed"] = fault_figures(service, "api", "/recommend", arguments)
         if service.parts("worker"):
             figures["worker_killed"] = fault_figures(service, "worker", "/recommend/gr", arguments)
-        figures["stock_flip"] = flip_figures(service, items[0])
+        figures["stock_flip"] = flip_figures(service, "/recommend/popular", {"k": 500}, items[0])
+        if service.parts("worker"):
+            body: dict[str, object] = {"history": items, "k": 20, "exclude_seen": False}
+            first = httpx.post(f"{service.url}/recommend/gr", json=body, timeout=60).json()["items"][0]["item_id"]
+            figures["stock_flip_worker"] = flip_figures(service, "/recommend/gr", body, first)
         figures["swaps"] = swap_figures(service, arguments)
         figures["memory_mb_after"] = service.memory_mb()
         figures["sigterm"] = drain_figures(service, arguments)

@@ -61,7 +61,8 @@ class AdminRoutes:
 
     def _without_root(self, text: str) -> str:
         """No answer names a folder of the machine."""
-        return text.replace(f"{self._runtime.settings.bundles}{os.sep}", "")
+        root = str(self._runtime.settings.bundles)
+        return text.replace(f"{root}{os.sep}", "").replace(root, "the folder of bundles")
 
     async def reload(self) -> dict[str, Any]:
         """Look at CURRENT now; the other processes do so within their poll interval."""
