@@ -78,7 +78,7 @@ class FilterIndex:
 
     @cached_property
     def _brands(self) -> _Postings:
-        if not self._bundle.has(layout.BRAND_CODES):
+        if not (self._bundle.has(layout.BRAND_CODES) and self._bundle.has(layout.BRANDS)):
             return _postings([], np.empty(0, np.int32), np.empty(0, np.int32))
         codes = self._bundle.array(layout.BRAND_CODES)
         branded = np.flatnonzero(codes >= 0).astype(np.int32)
@@ -86,7 +86,7 @@ class FilterIndex:
 
     @cached_property
     def _categories(self) -> _Postings:
-        if not self._bundle.has(layout.CATEGORY_CODES):
+        if not (self._bundle.has(layout.CATEGORY_CODES) and self._bundle.has(layout.CATEGORIES)):
             return _postings([], np.empty(0, np.int32), np.empty(0, np.int32))
         per_item = np.diff(self._bundle.array(layout.CATEGORY_OFFSETS))
         items = np.repeat(np.arange(self._bundle.n_items, dtype=np.int32), per_item)
