@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -19,7 +20,7 @@ from models.errors import ConfigError
 from models.words import RetrieverName
 from service.experiments.book import ExperimentBook, ExperimentConflictError, read_file
 from service.experiments.buckets import BUCKETS, Purpose, admitted, arm, bucket
-from service.experiments.model import Experiment, Variant
+from service.experiments.model import Experiment, Variant, utc_now
 from service.experiments.routing import Decision, Unit, UnknownVariantError, decide, route, unit_of
 from service.redis.link import LinkConfig, RedisLink
 from service.redis.server import EmbeddedRedis
@@ -163,6 +164,16 @@ async def test_two_running_experiments_of_one_scenario_are_refused(link: RedisLi
     with pytest.raises(ExperimentConflictError, match="salt of one"):
         await book.put(experiment("two", scenario="home", salt="salt-one"))
     await book.put(experiment("two", running=False))
+
+
+def test_the_example_of_the_readme_is_a_valid_file(tmp_path: Path) -> None:
+    readme = (Path(__file__).parents[3] / "README.md").read_text()
+    (example,) = re.findall(r"```toml\n(\[\[experiment\]\].*?)```", readme, re.DOTALL)
+    path = tmp_path / "experiments.toml"
+    path.write_text(example)
+    (found,) = read_file(path)
+    assert found.active(utc_now())
+    assert [found.share(variant) for variant in found.variants] == [0.5, 0.5]
 
 
 async def test_experiments_come_from_a_file_too_and_a_bad_file_changes_nothing(link: RedisLink, tmp_path: Path) -> None:
