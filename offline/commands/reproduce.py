@@ -75,18 +75,19 @@ def reproduce_command(
     for path in write_reproduction(document, out):
         reporter.say(str(path))
     for report in reports:
-        _print(report)
+        _print(report, with_value=document.with_value)
 
 
-def _print(report: EvaluationReport) -> None:
+def _print(report: EvaluationReport, *, with_value: bool) -> None:
     """Our table, then the comparison, in plain lines, tab-separated."""
     cuts = report.methods[0].cut_offs if report.methods else ()
-    value = [f"vNDCG@{report.value.k}"] if report.value else []
+    value = [f"vNDCG@{report.value.k}"] if report.value and with_value else []
     names = [f"{name}@{cut.k}" for name in ("Recall", "NDCG") for cut in cuts]
     typer.echo("\t".join([report.title, *names, *value]))
     for method in report.methods:
-        found = [*[cut.recall for cut in method.cut_offs], *[cut.ndcg for cut in method.cut_offs], method.vndcg]
-        typer.echo("\t".join([method.name, *[_figure(one.value) for one in found if one is not None]]))
+        found = [*[cut.recall for cut in method.cut_offs], *[cut.ndcg for cut in method.cut_offs]]
+        found += [method.vndcg] if value and method.vndcg else []
+        typer.echo("\t".join([method.name, *[_figure(one.value) for one in found]]))
     if report.published:
         typer.echo(f"{report.title}\tpublished\tours\tdifference")
     for row in report.published:

@@ -14,7 +14,11 @@ VALUE = frozenset({"vndcg", "best-value", "shares", "simplex", "credit", "misses
 
 def reproduction_page(report: ReproductionReport) -> Page:
     """Lay a reproduction out."""
-    sections = [section for one in report.data_sets for section in _sections(one, with_value=report.with_value)]
+    sections = [
+        section
+        for place, one in enumerate(report.data_sets, start=1)
+        for section in _sections(one, place, with_value=report.with_value)
+    ]
     facts = [
         (f"{one.title}: {name}", text)
         for one in report.data_sets
@@ -37,9 +41,9 @@ def _summary(report: EvaluationReport) -> str:
     return f"{words}, {lacking} more could not be measured here." if lacking else f"{words}."
 
 
-def _sections(report: EvaluationReport, *, with_value: bool) -> list[Section]:
-    """Reasons and published figures first; anchors and drawings are told apart by the data set."""
-    prefix = re.sub(r"[^a-z0-9]+", "-", report.title.lower()).strip("-")
+def _sections(report: EvaluationReport, place: int, *, with_value: bool) -> list[Section]:
+    """Reasons and published figures first; anchors and drawings are told apart by the data set and its place."""
+    prefix = re.sub(r"[^a-z0-9]+", "-", f"{report.title.lower()}-{place}").strip("-")
     first = published_section(report.published, report.notes)
     rest = evaluation_page(report).sections
     mine = [s for s in rest if s.anchor != "published" and (with_value or s.anchor not in VALUE)]
