@@ -1,12 +1,15 @@
 """`shortlist bench`: how long a request takes, part by part."""
 
+import json
+import time
+from dataclasses import asdict
 from functools import partial
 from typing import Annotated
 
 import typer
 
 from models.bundle.reader import Bundle
-from models.registry import open_retriever
+from models.registry import available, open_retriever
 from models.retrieval import Candidates, Query, Retriever
 from models.words import RetrieverName
 from offline.bench.constraint import Shape
@@ -70,6 +73,42 @@ def dr(bundle: options.BundleDir, rounds: Rounds = 500) -> None:
         retriever = open_retriever(opened, name)
         timing = timed(partial(_ask, retriever, asked), rounds=rounds)
         typer.echo(f"{name}, {opened.n_items:,} items: {timing}")
+
+
+@app.command()
+def retrievers(
+    bundle: options.BundleDir,
+    k: Annotated[int, typer.Option("--k", min=1)] = 50,
+    seconds: Annotated[float, typer.Option("--seconds", min=0.01, help="Length of each measurement.")] = 1.0,
+) -> None:
+    """Every retriever of the bundle in this process; one JSON object a line."""
+    from offline.bench.retrievers import measure
+
+    opened = Bundle.open(bundle)
+    asked = queries(opened, count=512, history=10, k=k)
+    for name in available(opened):
+        typer.echo(json.dumps(asdict(measure(opened, name, asked, seconds))))
+
+
+@app.command()
+def opening(bundle: options.BundleDir) -> None:
+    """A bundle in this process: opened with and without reading every byte, then every retriever; one JSON object."""
+    from offline.bench.retrievers import private_mib
+
+    seconds = {}
+    started = time.perf_counter()
+    opened = Bundle.open(bundle, verify="sizes")
+    seconds["open_s"] = time.perf_counter() - started
+    for name in available(opened):
+        if name is not RetrieverName.GR:
+            open_retriever(opened, name)
+    seconds["retrievers_s"] = time.perf_counter() - started - seconds["open_s"]
+    started = time.perf_counter()
+    Bundle.open(bundle)
+    seconds["verified_open_s"] = time.perf_counter() - started
+    size = sum(entry.bytes for entry in opened.manifest.files.values())
+    facts = {"n_items": opened.n_items, "bundle_mib": round(size / 2**20, 1), "private_mib": round(private_mib(), 1)}
+    typer.echo(json.dumps(facts | {name: round(value, 3) for name, value in seconds.items()}))
 
 
 def _ask(retriever: Retriever, asked: list[Query], number: int) -> Candidates:

@@ -1,0 +1,1 @@
+"""Load tests and benchmarks. They talk HTTP, start `shortlist` as a process, and import none of the other rooms."""

@@ -1,0 +1,49 @@
+"""Build jobs on logs of growing size: time and memory of each, and time per 100,000 interactions."""
+
+import os
+import re
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from loadtest.bench.growth import grow_interactions, grow_items
+from loadtest.bench.row import Options, Row
+from loadtest.machine import one_thread
+from loadtest.running import ROOT, SHORTLIST
+
+JOB = re.compile(r"(?m)^(\S+)\s+([\d.]+) s\s+([\d.]+) s CPU\s+([\d,]+) MiB peak")
+"""How a build reports a finished job."""
+
+
+def jobs(options: Options) -> Iterator[Row]:
+    """Every job of `shortlist build` at each factor of growth."""
+    if options.interactions is None:
+        yield Row("build jobs", "left out: no --interactions")
+        return
+    for factor in options.growth:
+        with tempfile.TemporaryDirectory(dir=options.out) as folder:
+            yield from _build(options, factor, Path(folder))
+
+
+def _build(options: Options, factor: int, folder: Path) -> Iterator[Row]:
+    assert options.interactions is not None
+    log = folder / "interactions.parquet"
+    rows = grow_interactions(options.interactions, factor, log)
+    command = [*SHORTLIST, "build", "--interactions", str(log), "--bundles", str(folder / "bundles")]
+    if options.items is not None:
+        grow_items(options.items, factor, folder / "items.parquet")
+        command += ["--items", str(folder / "items.parquet")]
+    done = subprocess.run(command, cwd=ROOT, env=os.environ | one_thread(), capture_output=True, text=True, check=False)
+    if done.returncode:
+        yield Row("build jobs", f"{factor}x: failed", {"why": done.stderr.strip().splitlines()[-1]})
+        return
+    for job, wall, cpu, peak in JOB.findall(done.stdout + done.stderr):
+        figures: dict[str, float | str] = {
+            "interactions": rows,
+            "wall_s": float(wall),
+            "cpu_s": float(cpu),
+            "cpu_s per 100k": round(float(cpu) / rows * 1e5, 3),
+            "peak_mib": float(peak.replace(",", "")),
+        }
+        yield Row("build jobs", f"{job}, {factor}x", figures)

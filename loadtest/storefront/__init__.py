@@ -1,0 +1,1 @@
+"""A storefront's visitors, by Locust: `python -m loadtest.storefront --help`."""
