@@ -16,6 +16,7 @@ import httpx
 SHORTLIST = Path(sys.executable).with_name("shortlist")
 ODD_ID = "a/b%c <b>"
 SCRIPT = '<img src="x" onerror="document.title=1"><script>document.title=2</script>'
+LONG = ("A title that goes on and on, " * 18)[:500]
 SHOPPERS, VIEWS = 60, 8
 PATIENT = {"gr_workers": "0", "history_timeout_ms": "5000", "deadline_ms": "20000"}
 """Nothing falls back because the machine is busy."""
@@ -23,7 +24,8 @@ START_S, COMMAND_S = 120.0, 300.0
 
 
 def catalogue() -> list[dict[str, object]]:
-    """40 lipsticks and brushes, one without a title whose id needs escaping, one whose title is markup."""
+    """40 lipsticks and brushes, one without a title whose id needs escaping, one whose title is markup, two whose names
+    are very long, one of them without a place to break."""
     plain: list[dict[str, object]] = [
         {
             "item_id": f"P{number:02}",
@@ -36,7 +38,12 @@ def catalogue() -> list[dict[str, object]]:
         }
         for number in range(40)
     ]
-    return [*plain, {"item_id": ODD_ID, "categories": [["Beauty"]]}, {"item_id": "markup", "title": SCRIPT}]
+    odd = [{"item_id": ODD_ID, "categories": [["Beauty"]]}, {"item_id": "markup", "title": SCRIPT}]
+    long = [
+        {"item_id": "long", "title": LONG, "brand": LONG, "categories": [[LONG, LONG]], "price": 1e9},
+        {"item_id": "n" * 250, "title": "x" * 500, "brand": "y" * 500},
+    ]
+    return [*plain, *odd, *long]
 
 
 def walks() -> list[tuple[str, str, int]]:
@@ -51,9 +58,14 @@ def walks() -> list[tuple[str, str, int]]:
 
 def build_shop(folder: Path) -> Path:
     """The shop's folder of bundles."""
+    return build_of(folder, catalogue(), walks())
+
+
+def build_of(folder: Path, products: list[dict[str, object]], views: list[tuple[str, str, int]]) -> Path:
+    """The folder of bundles of any shop."""
     items, interactions = folder / "items.jsonl", folder / "interactions.csv"
-    items.write_text("".join(json.dumps(item) + "\n" for item in catalogue()))
-    rows = "".join(f'{user},"{item}",{second}\n' for user, item, second in walks())
+    items.write_text("".join(json.dumps(item) + "\n" for item in products))
+    rows = "".join(f'{user},"{item}",{second}\n' for user, item, second in views)
     interactions.write_text("user_id,item_id,timestamp\n" + rows)
     (folder / "build.toml").write_text("[ratings]\nlow = 1\nhigh = 5\n")
     files = ["--interactions", interactions, "--items", items, "--config", folder / "build.toml"]

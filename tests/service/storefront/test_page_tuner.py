@@ -110,6 +110,14 @@ def test_weights_are_told_as_shares(shopper: Visit) -> None:
     expect(shopper.page.locator("#w-rating-out")).to_have_text("50 %")
 
 
+def test_a_long_name_in_the_list_never_widens_a_phone(shopper: Visit) -> None:
+    shopper.page.set_viewport_size({"width": 390, "height": 844})
+    shopper.page.get_by_text("Filters").click()
+    shopper.page.get_by_label("Brand", exact=True).first.fill("y" * 500)
+    expect(shopper.page.locator("#tuned .title")).to_have_text(["x" * 500])
+    assert shopper.page.evaluate("document.documentElement.scrollWidth") == 390
+
+
 def test_less_motion_means_none(open_page: Open, trained_url: str) -> None:
     visit = open_page(trained_url, reduced_motion="reduce").opened()
     visit.view("P07", "Lipstick number 7")
