@@ -14,6 +14,7 @@ import xxhash
 
 from service.redis import keys
 from service.redis.link import RedisLink
+from service.redis.together import Together
 
 _APPEND = """
 local history, seen = KEYS[1], KEYS[2]
@@ -108,18 +109,20 @@ def _entry(member: bytes, score: float) -> Seen:
     return Seen(item_id, event, _EPOCH + int(score) * _EPOCH.resolution)
 
 
-def counted(entries: Sequence[Seen]) -> list[str]:
+def counted(members: Sequence[bytes]) -> list[str]:
     """Item ids of a history as a retriever takes it: consecutive entries of one item with different events are one.
 
-    >>> at = datetime(2026, 1, 1, tzinfo=UTC)
-    >>> counted([Seen("a", "view", at), Seen("a", "cart", at), Seen("b", "view", at), Seen("b", "view", at)])
+    >>> arrival = b"0" * 21
+    >>> counted([arrival + entry for entry in (b"view\\0a", b"cart\\0a", b"view\\0b", b"view\\0b")])
     ['a', 'b', 'b']
     """
-    return [
-        entry.item_id
-        for before, entry in zip([None, *entries], entries, strict=False)
-        if before is None or entry.item_id != before.item_id or entry.event == before.event
-    ]
+    kept, before_event, before_item = [], "", ""
+    for member in members:
+        event, _, item_id = member[_ARRIVAL_DIGITS:].decode().partition("\0")
+        if item_id != before_item or event == before_event:
+            kept.append(item_id)
+        before_event, before_item = event, item_id
+    return kept
 
 
 class HistoryStore:
@@ -130,6 +133,7 @@ class HistoryStore:
         self._link = link
         self._append = link.client.register_script(_APPEND)
         self._erase = link.client.register_script(_ERASE)
+        self._together = Together(link, self.config.cap)
 
     async def append(self, user_id: str, events: Sequence[Event]) -> list[bool]:
         """Add one user's events, all or none. Returns which of them were new.
@@ -165,6 +169,14 @@ class HistoryStore:
             timeout_s=timeout_s,
         )
         return [_entry(member, score) for member, score in found]
+
+    async def item_ids(self, user_id: str, *, timeout_s: float) -> list[str]:
+        """The user's items as a retriever takes them: see `counted`.
+
+        Raises:
+            RedisDownError: no answer in time.
+        """
+        return counted(await self._together.newest(keys.history(user_id), timeout_s))
 
     async def erase(self, user_id: str) -> int:
         """Remove the user from every key. Returns how many entries there were.

@@ -90,23 +90,53 @@ def _score(score: float, out: Text, n: int) -> int:
     return end
 
 
+@inlined
+def _id(data: Text, begin: int, end: int, out: Text, n: int) -> int:
+    for place in range(begin, end):
+        byte = data[place]
+        if byte < _CONTROLS or byte in (_QUOTE, _BACKSLASH):
+            n = _escape(byte, out, n)
+        else:
+            out[n] = byte
+            n += 1
+    return n
+
+
 @compiled
-def _write(data: Text, offsets: Offsets, items: Items, scores: Floats, sources: Text) -> Text:
+def _room(offsets: Offsets, items: Items, row_bytes: int) -> Text:
+    """Room for a list whose rows have so many bytes besides the ids."""
     room = 2
     for item in items:
-        room += _ROW_BYTES + _ESCAPED_BYTES * (offsets[item + 1] - offsets[item])
+        room += row_bytes + _ESCAPED_BYTES * (offsets[item + 1] - offsets[item])
     out = np.empty(room, np.uint8)
     out[0] = ord("[")
-    n = 1
+    return out
+
+
+@compiled
+def _ended(out: Text, n: int) -> Text:
+    """The list: its end stands where the last row's comma is."""
+    out[max(n - 1, 1)] = ord("]")
+    return out[: max(n, 2)]
+
+
+@compiled
+def _write_ids(data: Text, offsets: Offsets, items: Items) -> Text:
+    out, n = _room(offsets, items, 3), 1
+    for item in items:
+        out[n] = _QUOTE
+        n = _id(data, offsets[item], offsets[item + 1], out, n + 1)
+        out[n], out[n + 1] = _QUOTE, ord(",")
+        n += 2
+    return _ended(out, n)
+
+
+@compiled
+def _write(data: Text, offsets: Offsets, items: Items, scores: Floats, sources: Text) -> Text:
+    out, n = _room(offsets, items, _ROW_BYTES), 1
     for rank, item in enumerate(items):
         n = _copy(_HEAD, 0, len(_HEAD), out, n)
-        for place in range(offsets[item], offsets[item + 1]):
-            byte = data[place]
-            if byte < _CONTROLS or byte in (_QUOTE, _BACKSLASH):
-                n = _escape(byte, out, n)
-            else:
-                out[n] = byte
-                n += 1
+        n = _id(data, offsets[item], offsets[item + 1], out, n)
         n = _copy(_RANK, 0, len(_RANK), out, n)
         n = _digits(rank + 1, 1, out, n)
         n = _copy(_SCORE, 0, len(_SCORE), out, n)
@@ -114,8 +144,7 @@ def _write(data: Text, offsets: Offsets, items: Items, scores: Floats, sources: 
         n = _copy(_SOURCE, 0, len(_SOURCE), out, n)
         n = _copy(_NAMES, _NAME_ENDS[sources[rank]], _NAME_ENDS[sources[rank] + 1], out, n)
         n = _copy(_TAIL, 0, len(_TAIL), out, n)
-    out[max(n - 1, 1)] = ord("]")
-    return out[: max(n, 2)]
+    return _ended(out, n)
 
 
 def _own(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -136,12 +165,13 @@ class ItemRows:
     """
 
     def __init__(self, ids: ItemIds) -> None:
-        self._ids, self._data, self._offsets = ids, read_only(ids.data), read_only(ids.offsets)
-        self.json(Candidates(np.empty(0, np.int32), np.empty(0, np.float32), np.empty(0, np.uint8)))  # compile
+        self._data, self._offsets = read_only(ids.data), read_only(ids.offsets)
+        nothing = Candidates(np.empty(0, np.int32), np.empty(0, np.float32), np.empty(0, np.uint8))
+        self.json(nothing), self.ids_json(nothing)  # compile
 
-    def ids(self, candidates: Candidates) -> list[str]:
-        """The ids of the list."""
-        return self._ids.strings(candidates.items)
+    def ids_json(self, candidates: Candidates) -> bytes:
+        """The ids of the list as a JSON array."""
+        return _write_ids(self._data, self._offsets, _own(candidates.items)).tobytes()
 
     def json(self, candidates: Candidates) -> bytes:
         """The list as a JSON array of `item_id`, `rank`, `score`, `source`.

@@ -132,11 +132,6 @@ class Served:
     assignment: Assignment | None
     timings: dict[str, float] = field(default_factory=dict)
 
-    @property
-    def item_ids(self) -> list[str]:
-        """Ids of the candidates, best first; decoded when asked for."""
-        return self.rows.ids(self.candidates)
-
 
 class ExposureSink(Protocol):
     """Where it is written down what was shown."""

@@ -9,7 +9,7 @@ import structlog
 from models.words import FallbackReason
 from service.experiments.book import ExperimentBook
 from service.experiments.routing import Decision, UnknownVariantError, route, unit_of
-from service.history import Event, HistoryStore, counted
+from service.history import Event, HistoryStore
 from service.ports import Assignment, Served, StageError
 from service.problems import FieldError, ProblemError, ProblemKind
 from service.redis.link import RedisDownError
@@ -40,7 +40,7 @@ class StoredHistory:
         """
         limit = min(self._timeout_s, max(0.0, (deadline - time.monotonic()) / 2))
         try:
-            return counted(await self._store.read(user_id, timeout_s=limit))
+            return await self._store.item_ids(user_id, timeout_s=limit)
         except RedisDownError:
             raise StageError(FallbackReason.REDIS) from None
 

@@ -2,12 +2,16 @@
 
 from datetime import UTC, datetime
 
+import orjson
+
 from models.words import SOURCES
 from service.history import Event
 from service.ports import Served
 from service.schemas import RecommendRequest
 from service.sinks.files import Record
 from service.sinks.pseudonym import pseudonym
+
+_SOURCES = [source.value for source in SOURCES]
 
 
 def exposure_record(key: bytes, request_id: str, request: RecommendRequest, served: Served) -> Record:
@@ -30,8 +34,8 @@ def exposure_record(key: bytes, request_id: str, request: RecommendRequest, serv
         "fallback_reason": served.reason,
         "bundle": served.bundle,
         "k": request.k,
-        "items": served.item_ids,
-        "sources": [SOURCES[code] for code in served.candidates.sources.tolist()],
+        "items": orjson.Fragment(served.rows.ids_json(served.candidates)),
+        "sources": [_SOURCES[code] for code in served.candidates.sources.tolist()],
     }
 
 

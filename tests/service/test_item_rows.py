@@ -40,6 +40,7 @@ def test_ids_that_json_has_to_escape_are_told_apart():
     ids = ItemIds.from_strings(['"', "\\", "\n", "\x00", "\x1f", "\x7f", "né 🧴", "</script>"])
     found = _candidates(list(range(8)), [0.1] * 8, [0] * 8)
     assert [row["item_id"] for row in orjson.loads(ItemRows(ids).json(found))] == [ids.id(i) for i in range(8)]
+    assert orjson.loads(ItemRows(ids).ids_json(found)) == [ids.id(i) for i in range(8)]
 
 
 @pytest.mark.parametrize("score", [0.0, -0.5, 1e-6, 4e-7, 0.9999996, 123456.789, -33.25])
@@ -59,7 +60,7 @@ def test_a_list_of_500_longest_ids_and_an_empty_one():
     ids = ItemIds.from_strings(["\x01" * 250 + f"{n:06d}" for n in range(500)])
     found = _candidates(list(range(500)), [-999.999999] * 500, [SOURCES.index(max(SOURCES, key=len))] * 500)
     assert orjson.loads(ItemRows(ids).json(found)) == _expected(ids, found)
-    assert ItemRows(ids).json(_candidates([], [], [])) == b"[]"
+    assert ItemRows(ids).json(_candidates([], [], [])) == ItemRows(ids).ids_json(_candidates([], [], [])) == b"[]"
 
 
 def test_arrays_of_a_worker_are_read_only_or_strided_and_written_all_the_same():

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from service.history import Event, HistoryConfig, HistoryStore, Seen, counted
+from service.redis import keys
 from service.redis.link import LinkConfig, RedisDownError, RedisLink
 from service.redis.server import EmbeddedRedis
 
@@ -104,7 +105,38 @@ async def test_a_caller_is_told_when_nothing_was_acknowledged(tmp_path: Path) ->
 
 def test_consecutive_events_on_one_item_count_once_but_repeats_are_kept() -> None:
     kinds = [("a", "view"), ("a", "cart"), ("a", "purchase"), ("b", "view"), ("b", "view"), ("a", "view")]
-    assert counted([Seen(item, kind, NOON) for item, kind in kinds]) == ["a", "b", "b", "a"]
+    assert counted([b"0" * 21 + f"{kind}\0{item}".encode() for item, kind in kinds]) == ["a", "b", "b", "a"]
+
+
+async def test_reads_of_one_turn_come_back_each_to_its_caller(link: RedisLink) -> None:
+    store = HistoryStore(link, HistoryConfig(cap=2))
+    for user in ("u", "v"):
+        await store.append(user, [event(number, f"{user}{number}", number) for number in range(3)])
+    reads = (store.item_ids(user, timeout_s=5) for user in ("u", "nobody", "v", "u"))
+    assert await asyncio.gather(*reads) == [["u1", "u2"], [], ["v1", "v2"], ["u1", "u2"]]
+
+
+async def test_a_caller_that_leaves_or_whose_key_is_broken_leaves_the_others_alone(link: RedisLink) -> None:
+    store = HistoryStore(link)
+    await store.append("u", [event(1, "a", 1)])
+    await link.call(lambda client: client.set(keys.history("broken"), "text"))
+    left, broken, kept = (asyncio.ensure_future(store.item_ids(user, timeout_s=5)) for user in ("u", "broken", "u"))
+    await asyncio.sleep(0)
+    left.cancel()
+    assert await kept == ["a"]
+    with pytest.raises(RedisDownError, match="WRONGTYPE"):
+        await broken
+
+
+async def test_each_reader_waits_only_as_long_as_it_may(link: RedisLink) -> None:
+    store = HistoryStore(link)
+    await store.append("u", [event(1, "a", 1)])
+    await link.call(lambda client: client.client_pause(300, all=True))
+    patient = asyncio.ensure_future(store.item_ids("u", timeout_s=5))
+    with pytest.raises(RedisDownError, match="20 ms"):
+        await store.item_ids("u", timeout_s=0.02)
+    assert not patient.done()
+    assert await patient == ["a"]
 
 
 class HistoryMachine(RuleBasedStateMachine):
