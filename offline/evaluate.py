@@ -1,7 +1,9 @@
 """Evaluation: the lists that serving would return, asked for every test user and compared with what came next."""
 
+import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,6 +13,7 @@ import numpy.typing as npt
 from models.bundle.reader import Bundle, sha256
 from models.errors import BundleError, ConfigError, InputError
 from models.filters import eligible
+from models.fusion import FusionWeights
 from models.registry import open_retriever
 from models.retrieval import NO_ITEMS, Candidates, Items, Query, Retriever, ValueParams
 from models.words import Order, RetrieverName, Split
@@ -36,10 +39,16 @@ ONE_LIST_UP_TO = {
     RetrieverName.POPULAR: ANY_LENGTH,
     RetrieverName.DR: ANY_LENGTH,
     RetrieverName.DR_PRIOR: ValueParams().pool,
+    RetrieverName.FUSED: FusionWeights().pool,
     RetrieverName.GR: 50,
 }
-"""Up to which k a retriever's list begins with its lists for smaller k, so that the longest is asked alone: beyond its
-pool and its least beam, `dr-prior` and `gr` choose anew; `tgh` and `fused` do for every k."""
+"""Up to which k a retriever's list begins with its lists for smaller k, so that the longest is asked alone: beyond
+their pools and its least beam, `dr-prior`, `fused` and `gr` choose anew; `tgh` does for every k."""
+
+NOTHING_DEEPER: Mapping[RetrieverName, int] = {}
+
+ASKED_ALONE = frozenset({RetrieverName.GR})
+"""Retrievers that use every core themselves; the others are asked by as many threads as there are cores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +83,10 @@ class Lists:
     items: Items
     scores: npt.NDArray[np.float32]
     sources: npt.NDArray[np.uint8]
+
+    def top(self, k: int) -> "Lists":
+        """The first k of each list."""
+        return Lists(self.items[:, :k], self.scores[:, :k], self.sources[:, :k])
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +163,8 @@ def _say_what_was_read(bundle: Bundle, paths: Sequence[Path], report: TableRepor
     for finding in report.findings:
         if finding.dropped:
             reporter.say(f"  {finding.line()}")
-    built_from = {str(facts["sha256"]) for facts in bundle.manifest.sections.get("inputs", {}).values()}
+    inputs = bundle.manifest.sections.get("inputs", {}).values()
+    built_from = {str(facts["sha256"]) for facts in inputs if "sha256" in facts}
     other = [str(path) for path in paths if sha256(path) not in built_from]
     if built_from and other:
         reporter.say(f"  not the files that the bundle was built from: {', '.join(other)}")
@@ -180,14 +194,6 @@ def _query(bundle: Bundle, history: Items, k: int, settings: Settings) -> Query:
     return Query(history=shown, k=k, eligible=allowed, order=settings.order, fill=settings.fill)
 
 
-def _batches(
-    bundle: Bundle, retriever: Retriever, test: TargetUsers, k: int, settings: Settings
-) -> Iterator[tuple[int, list[Candidates]]]:
-    for start in range(0, len(test), BATCH_USERS):
-        rows = range(start, min(start + BATCH_USERS, len(test)))
-        yield start, retriever.retrieve_batch([_query(bundle, test.history(row), k, settings) for row in rows])
-
-
 def ask(
     bundle: Bundle, retriever: Retriever, test: TargetUsers, k: int, settings: Settings, reporter: Reporter
 ) -> Lists:
@@ -197,13 +203,24 @@ def ask(
         np.zeros((len(test), k), np.float32),
         np.zeros((len(test), k), np.uint8),
     )
-    for start, batch in _batches(bundle, retriever, test, k, settings):
-        for row, found in enumerate(batch, start):
-            n = len(found.items)
-            lists.items[row, :n], lists.scores[row, :n] = found.items, found.scores
-            lists.sources[row, :n] = found.sources
-        reporter.step(start + len(batch), len(test))
+
+    def batch(start: int) -> list[Candidates]:
+        rows = range(start, min(start + BATCH_USERS, len(test)))
+        return retriever.retrieve_batch([_query(bundle, test.history(row), k, settings) for row in rows])
+
+    starts = range(0, len(test), BATCH_USERS)
+    with ThreadPoolExecutor(1 if retriever.name in ASKED_ALONE else os.cpu_count()) as threads:
+        for start, found in zip(starts, threads.map(batch, starts), strict=True):
+            _fill(lists, start, found)
+            reporter.step(start + len(found), len(test))
     return lists
+
+
+def _fill(lists: Lists, start: int, batch: Sequence[Candidates]) -> None:
+    for row, found in enumerate(batch, start):
+        n = len(found.items)
+        lists.items[row, :n], lists.scores[row, :n] = found.items, found.scores
+        lists.sources[row, :n] = found.sources
 
 
 def measure(items: Items, targets: Items, ks: Sequence[int]) -> dict[str, float]:
@@ -220,7 +237,7 @@ class Evaluation:
     Attributes:
         measures: method -> `recall@k`, `ndcg@k`.
         longest: method -> its lists for the greatest k.
-        items: method -> k it was asked with -> int32 [users, k], padded with -1.
+        items: method -> k of a list -> int32 [users, k], padded with -1.
         seconds: method -> wall time of all its lists; None = they were read from a file.
     """
 
@@ -237,8 +254,19 @@ def evaluate(
     ks: Sequence[int],
     settings: Settings,
     reporter: Reporter,
+    *,
+    deeper: Mapping[RetrieverName, int] = NOTHING_DEEPER,
 ) -> Evaluation:
     """Ask every retriever and measure its lists.
+
+    Args:
+        bundle: what is evaluated.
+        test: the users with a target.
+        names: the retrievers.
+        ks: cut-offs.
+        settings: how lists are asked.
+        reporter: told how far it is.
+        deeper: retriever -> k of a further list to keep beside those that the cut-offs need.
 
     Raises:
         ConfigError: no k, or one below 1 or above `LONGEST`.
@@ -251,13 +279,14 @@ def evaluate(
     for name in names:
         retriever, lists, start = open_retriever(bundle, name), dict[int, Lists](), time.perf_counter()
         lengths = list_lengths(ks)
-        for length in _asked(name, list(lengths)):
+        kept = sorted({*lengths, deeper.get(name, max(lengths))})
+        for length in _asked(name, kept):
             with reporter.job(f"{name} k={length}"):
                 lists[length] = ask(bundle, retriever, test, length, settings, reporter)
-        longest = lists[max(lengths)]
-        items = {length: lists.get(length, longest).items[:, :length] for length in lengths}
-        measures = [measure(items[length], test.targets, cuts) for length, cuts in lengths.items()]
+        cut = {length: lists[length] if length in lists else lists[max(kept)].top(length) for length in kept}
+        measures = [measure(cut[length].items, test.targets, cuts) for length, cuts in lengths.items()]
         evaluation.measures[name.value] = {key: value for found in measures for key, value in found.items()}
-        evaluation.longest[name.value], evaluation.items[name.value] = longest, items
+        evaluation.longest[name.value] = cut[max(lengths)]
+        evaluation.items[name.value] = {length: found.items for length, found in cut.items()}
         evaluation.seconds[name.value] = time.perf_counter() - start
     return evaluation

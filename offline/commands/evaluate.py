@@ -11,14 +11,14 @@ from models.bundle.reader import Bundle
 from models.errors import ConfigError
 from models.words import Order, RetrieverName
 from offline.commands import options
-from offline.evaluate import Settings, TargetUsers, evaluate, read_target_users
+from offline.evaluate import NOTHING_DEEPER, Settings, TargetUsers, evaluate, read_target_users
 from offline.outputs import check_file, check_folder
 from offline.predictions import Predictions as PredictionLists
 from offline.predictions import add_predictions, check_predictions, read_predictions
 from offline.progress import Reporter
 from offline.report.files import write_report
 from offline.report.judgments import read_judgments
-from offline.report.run import report_on
+from offline.report.run import NEAR_MISSES, report_on
 from offline.results import as_table, results, write_predictions, write_results
 
 app = typer.Typer(add_completion=False)
@@ -83,7 +83,8 @@ def evaluate_command(
     test = read_target_users(opened, interactions, settings.part, reporter)
     graded, said = read_judgments(judgments, test.user_ids(), opened.ids) if judgments else (None, list[str]())
     read = _read_all(predictions_from or (), opened, test, names)
-    evaluation = evaluate(opened, test, names, ks, settings, reporter)
+    deeper = NEAR_MISSES if report is not None else NOTHING_DEEPER
+    evaluation = evaluate(opened, test, names, ks, settings, reporter, deeper=deeper)
     for found in read:
         said += add_predictions(evaluation, found, test.targets, ks)
     for sentence in said:

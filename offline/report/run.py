@@ -3,10 +3,8 @@
 from collections.abc import Sequence
 
 from models.bundle.reader import Bundle
-from models.registry import open_retriever
-from models.retrieval import Items
 from models.words import RetrieverName
-from offline.evaluate import Evaluation, Settings, TargetUsers, ask
+from offline.evaluate import Evaluation, Settings, TargetUsers
 from offline.measures.arrays import Ragged
 from offline.measures.substitutes import POOL
 from offline.progress import Reporter
@@ -14,6 +12,9 @@ from offline.report.assemble.evaluation import evaluation_report
 from offline.report.assemble.inputs import SHORT_K, MethodLists, Plan, default_pairs
 from offline.report.bundle_facts import held_out, item_facts, lacking, provenance, training_curves
 from offline.report.document.evaluation import EvaluationReport
+
+NEAR_MISSES = {RetrieverName.DR: POOL}
+"""How deep a list has to reach for its near misses to show; for the argument `deeper` of `evaluate`."""
 
 
 def report_on(
@@ -30,8 +31,8 @@ def report_on(
 ) -> EvaluationReport:
     """Measure an evaluation's lists by every measure that the data allows.
 
-    All methods are compared with `gr` if it is among them, else with the first. `dr` is asked once more, for the long
-    list in which near misses show.
+    All methods are compared with `gr` if it is among them, else with the first. What the misses of `dr` look like is
+    told where the lists reach as deep as `NEAR_MISSES` says.
 
     Args:
         bundle: the one that was evaluated.
@@ -50,7 +51,7 @@ def report_on(
     names = list(evaluation.items)
     plan = Plan(ks=sorted(set(ks)), value_k=max(ks), hop_k=max(SHORT_K, min(ks)), pairs=default_pairs(names))
     methods = [
-        MethodLists(name, {**long_list(bundle, name, test, settings, reporter), **lists}, seconds)
+        MethodLists(name, lists, seconds)
         for (name, lists), seconds in zip(evaluation.items.items(), evaluation.seconds.values(), strict=True)
     ]
     facts = item_facts(bundle)
@@ -66,14 +67,6 @@ def report_on(
             curves=training_curves(bundle),
             notes=[*_how_asked(settings), *lacking(bundle, facts), *notes],
         )
-
-
-def long_list(bundle: Bundle, name: str, test: TargetUsers, settings: Settings, reporter: Reporter) -> dict[int, Items]:
-    """The list of `dr` in which near misses show, by its k; nothing for other methods."""
-    if name != RetrieverName.DR:
-        return {}
-    with reporter.job(f"{name} k={POOL}"):
-        return {POOL: ask(bundle, open_retriever(bundle, RetrieverName.DR), test, POOL, settings, reporter).items}
 
 
 def _how_asked(settings: Settings) -> list[str]:

@@ -32,6 +32,9 @@ def reasons(data: DataFolder, bundle: Bundle, protocol: Protocol, report: Evalua
         sentences += _training(bundle.manifest.sections.get("training", {}))
     sentences += _ratings(data, bundle, protocol)
     sentences += _brands(bundle)
+    read = [method.name for method in report.methods if method.took_s is None]
+    if read:
+        sentences.append(f"Lists of {', '.join(read)} were made before on the same split and read from a file.")
     if not report.published:
         sentences.append("No published figures of this data set are held here, so ours stand alone.")
     return sentences
@@ -57,9 +60,6 @@ def _heuristic(report: EvaluationReport) -> Iterator[str]:
     )
     if any(method.name.endswith("(last item)") for method in report.methods):
         yield "Rows marked 'last item' are the same retrievers shown one item of each history: the last-1 ablations."
-    read = [method.name for method in report.methods if method.took_s is None]
-    if read:
-        yield f"Lists of {', '.join(read)} were made by another program on the same split and read from a file."
 
 
 def _value_prior(bundle: Bundle, protocol: Protocol, report: EvaluationReport) -> Iterator[str]:

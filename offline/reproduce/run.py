@@ -6,14 +6,14 @@ from pathlib import Path
 from models.bundle.reader import Bundle
 from models.registry import available
 from models.words import RetrieverName
-from offline.evaluate import Evaluation, TargetUsers, evaluate, read_target_users
+from offline.evaluate import NOTHING_DEEPER, Evaluation, TargetUsers, evaluate, read_target_users
 from offline.predictions import add_predictions, read_predictions
 from offline.progress import Reporter
 from offline.report.assemble.evaluation import evaluation_report
 from offline.report.assemble.inputs import MethodLists, asked_ks
 from offline.report.bundle_facts import held_out, item_facts, lacking, provenance, training_curves
 from offline.report.document.evaluation import EvaluationReport
-from offline.report.run import long_list
+from offline.report.run import NEAR_MISSES
 from offline.reproduce.bundles import Wish, obtain, text_source
 from offline.reproduce.folder import DataFolder
 from offline.reproduce.ours import beside
@@ -70,17 +70,20 @@ def reproduce(
     figures = published(protocol.paper, data.data_set, text_source(bundle))
     report = report.model_copy(update={"published": beside(report, figures)})
     missing = [] if protocol.paper is Paper.HEURISTIC else lacking(bundle, facts)
-    notes = [*reasons(data, bundle, protocol, report), *missing, *_left_out(protocol, served, without), *strangers]
+    notes = [
+        *reasons(data, bundle, protocol, report),
+        *missing,
+        *_left_out(protocol, served, without, methods),
+        *strangers,
+    ]
     return report.model_copy(update={"notes": tuple(notes)})
 
 
 def _lists(bundle: Bundle, test: TargetUsers, asked: Asked, protocol: Protocol, reporter: Reporter) -> MethodLists:
-    found = evaluate(bundle, test, [asked.retriever], asked_ks(protocol.plan([])), asked.settings(), reporter)
-    name = asked.retriever.value
-    further = {}
-    if protocol.paper is Paper.VALUE_PRIOR:
-        further = long_list(bundle, name, test, asked.settings(), reporter)
-    return MethodLists(asked.label, {**further, **found.items[name]}, found.seconds[name])
+    ks, name = asked_ks(protocol.plan([])), asked.retriever
+    deeper = NEAR_MISSES if protocol.paper is Paper.VALUE_PRIOR else NOTHING_DEEPER
+    found = evaluate(bundle, test, [name], ks, asked.settings(), reporter, deeper=deeper)
+    return MethodLists(asked.label, found.items[name.value], found.seconds[name.value])
 
 
 def _others(
@@ -97,8 +100,14 @@ def _others(
     return [MethodLists(name, lists) for name, lists in read.items.items()], strangers
 
 
-def _left_out(protocol: Protocol, served: Collection[RetrieverName], without: Collection[RetrieverName]) -> list[str]:
-    wanted = dict.fromkeys(one.retriever for one in protocol.asked)
+def _left_out(
+    protocol: Protocol,
+    served: Collection[RetrieverName],
+    without: Collection[RetrieverName],
+    methods: Sequence[MethodLists],
+) -> list[str]:
+    there = {method.name for method in methods}
+    wanted = [name for name in dict.fromkeys(one.retriever for one in protocol.asked) if name not in there]
     cut = [name.value for name in wanted if name in without]
     absent = [name.value for name in wanted if name not in served and name not in without]
     sentences = [f"{', '.join(cut)} was left out on request."] if cut else []

@@ -124,3 +124,16 @@ def test_users_without_a_target_are_an_error(split_shop: tuple[Bundle, Path], tm
 def test_k_must_be_positive(split_shop: tuple[Bundle, Path], target_users: TargetUsers) -> None:
     with pytest.raises(ConfigError, match="whole numbers from 1"):
         evaluate(split_shop[0], target_users, NAMES, [0], Settings(), QUIET)
+
+
+def test_a_deeper_list_is_kept_beside_those_of_the_cut_offs(
+    split_shop: tuple[Bundle, Path], target_users: TargetUsers
+) -> None:
+    names, deeper = [RetrieverName.TGH_1, RetrieverName.POPULAR], {RetrieverName.POPULAR: 12}
+    plain = evaluate(split_shop[0], target_users, names, [1, 10], Settings(), QUIET)
+    found = evaluate(split_shop[0], target_users, names, [1, 10], Settings(), QUIET, deeper=deeper)
+
+    assert found.measures == plain.measures
+    assert [list(found.items[name]) for name in names] == [[10], [10, 12]]
+    assert found.longest["popular"].items.shape == (len(target_users), 10)
+    assert found.items["popular"][12].shape == (len(target_users), 12)
