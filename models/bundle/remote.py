@@ -5,6 +5,7 @@ and `CURRENT` after it, each as one whole object, so a reader never sees a part 
 is not published. Everything that arrives is checked against the manifest's checksums before it is used.
 """
 
+import errno
 import importlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -27,6 +28,7 @@ EXTRAS = {"s3": "s3", "s3a": "s3", "gs": "gcs", "gcs": "gcs"}
 LONGEST_NAME = 64
 """Bytes of `CURRENT` that are read; a version's name is shorter."""
 LARGEST_MANIFEST = 64 << 20
+CHECK_STORAGE = "Check address, credentials and network"
 
 _CLIENT_ERRORS = (
     ("botocore.exceptions", "BotoCoreError"),
@@ -62,11 +64,12 @@ def _told(where: str) -> Iterator[None]:
             remedy="Publish one: shortlist bundles push --to URL.",
         ) from error
     except _client_errors() as error:
+        is_full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
         raise BundleError(
             where,
             found=f"{type(error).__name__}: {error}",
-            expected="storage that answers",
-            remedy="Check address, credentials and network; what serves stays.",
+            expected="room for the bundle" if is_full else "storage that answers",
+            remedy=f"{'Free space or enlarge the volume' if is_full else CHECK_STORAGE}; what serves stays.",
         ) from error
 
 

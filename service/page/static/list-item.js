@@ -10,7 +10,7 @@ import { SOURCES, brandOf, leafOf, priceText, scoreText, titleOf } from "./words
  * @param {Node} [note] one more mark at the end of the row.
  */
 export function itemRow(entry, product, onView, note = null) {
-  const meta = [brandOf(product), leafOf(product), priceText(product)].filter(Boolean).join(" · ");
+  const meta = [brandOf(product), priceText(product), leafOf(product)].filter(Boolean).join(" · ");
   return h("li", { class: "item", "data-id": entry.item_id },
     h("span", { class: "rank", "aria-hidden": "true" }, String(entry.rank)),
     h("div", { class: "text" },

@@ -43,7 +43,7 @@ export function createShop({ client, products, onView, onTrouble }) {
 }
 
 function row(product, onView) {
-  const meta = [brandOf(product), leafOf(product), priceText(product)].filter(Boolean).join(" · ");
+  const meta = [brandOf(product), priceText(product), leafOf(product)].filter(Boolean).join(" · ");
   return h("li", {},
     h("button", { type: "button", class: "product", onclick: () => onView(product.item_id, null) },
       tile(product),

@@ -1,5 +1,6 @@
 """Bundles in object storage: a real S3 protocol server, and a plain folder, behind the same rules."""
 
+import errno
 import random
 import shutil
 import threading
@@ -14,6 +15,7 @@ import pytest
 from moto.server import ThreadedMotoServer
 
 from models.bundle import layout, mirror, versions
+from models.bundle import remote as remote_module
 from models.bundle.manifest import MANIFEST
 from models.bundle.mirror import Mirror, MirrorConfig, sync
 from models.bundle.mirror_state import STATE, MirrorState
@@ -299,6 +301,21 @@ def test_a_full_disk_is_told_before_anything_is_fetched(
     with pytest.raises(BundleError, match="10 bytes free"):
         sync(remote, cache)
     assert leftovers(cache) == []
+
+
+def test_a_disk_that_fills_while_fetching_is_told_as_such_and_leaves_nothing(
+    published: Published, remote: Remote, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fills(version: str, names: list[str], folder: Path) -> None:
+        download(version, names[:2], folder)
+        with remote_module._told(version):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    download = remote.download
+    monkeypatch.setattr(Remote, "download", lambda _, *arguments: fills(*arguments))
+    with pytest.raises(BundleError, match="enlarge the volume"):
+        sync(remote, cache)
+    assert leftovers(cache) == list_versions(cache) == []
 
 
 def test_processes_that_share_a_cache_fetch_once(published: Published, remote: Remote, cache: Path) -> None:
