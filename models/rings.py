@@ -113,7 +113,9 @@ def _walks(inputs: RingInputs, queue: Items, begin: int, end: int) -> int:
 
 
 @compiled
-def trace(inputs: RingInputs, anchor: int, max_walks: int, queue: Items, seen: Offsets, ends: Items) -> int:
+def trace(
+    inputs: RingInputs, anchor: int, max_walks: int, queue: Items, seen: Offsets, ends: Items, rings: int = N_RINGS
+) -> int:
     """Find the rings of one anchor that `max_walks` allows.
 
     Args:
@@ -123,6 +125,7 @@ def trace(inputs: RingInputs, anchor: int, max_walks: int, queue: Items, seen: O
         queue: int32 [n + 1], room for the anchor and its rings, one after another.
         seen: int64 [n], stamps; at first -1, then as earlier anchors left it.
         ends: int32 [4], filled with where the anchor (1) and each ring end in the queue.
+        rings: number of rings wanted, 1 to 3.
 
     Returns:
         The number of rings found; ring 1 always is. Later ones are left empty.
@@ -131,9 +134,9 @@ def trace(inputs: RingInputs, anchor: int, max_walks: int, queue: Items, seen: O
     ends[0] = 1
     ends[1:] = _follow(inputs, anchor, 1, 0, 1, queue, seen)
     walked = 0
-    for ring in range(2, 4):
+    for ring in range(2, rings + 1):
         walked += _walks(inputs, queue, ends[ring - 2], ends[ring - 1])
         if walked > max_walks:
             return ring - 1
         ends[ring:] = _follow(inputs, anchor, ring, ends[ring - 2], ends[ring - 1], queue, seen)
-    return 3
+    return rings

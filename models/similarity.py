@@ -47,14 +47,16 @@ def is_allowed(item: int, mask: Mask, blocked: Items) -> bool:
 
 @compiled
 def _scan(embeddings: Floats, anchor: int, mask: Mask, blocked: Items, depth: int) -> npt.NDArray[np.int64]:
-    n_items = len(embeddings)
-    items, scores = np.empty(n_items, np.int32), np.empty(n_items, np.float32)
-    found = 0
-    for item in range(n_items):
-        if item == anchor or is_blank(embeddings[item]) or not is_allowed(item, mask, blocked):
-            continue
-        items[found], scores[found] = item, dot(embeddings[anchor], embeddings[item])
-        found += 1
+    items, eligible = np.empty(len(embeddings), np.int32), 0
+    for item in range(len(embeddings)):
+        if is_allowed(item, mask, blocked):
+            items[eligible] = item
+            eligible += 1
+    scores, found = np.empty(eligible, np.float32), 0
+    for item in items[:eligible]:
+        if item != anchor and not is_blank(embeddings[item]):
+            items[found], scores[found] = item, dot(embeddings[anchor], embeddings[item])
+            found += 1
     keys = np.empty(found, np.int64)
     pack(scores[:found], items[:found], keys)
     return best(keys, depth)

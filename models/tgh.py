@@ -11,10 +11,11 @@ from models.budgets import TGH_BUDGETS, Budgets, anchor_budgets
 from models.bundle import layout
 from models.bundle.reader import Bundle
 from models.chosen import Chosen, Rule, room_for, rule_of
+from models.eligible_rings import EligibleRings
 from models.graph import Graph
 from models.kernels import read_only
 from models.retrieval import Candidates, Eligible, Items, Query
-from models.ring_lists import AnchorRings, anchor_rings
+from models.ring_lists import AnchorRings
 from models.ring_store import SECTION
 from models.rings import N_RINGS, RingConfig, ring_inputs
 from models.selection import UNPROVEN, RingStore, select
@@ -49,12 +50,11 @@ class Tgh:
     def __init__(self, bundle: Bundle, name: RetrieverName) -> None:
         facts, defaults = bundle.manifest.sections.get(SECTION, {}), RingConfig()
         self.name, self.backfill = name, Backfill(bundle)
-        self._alpha = float(facts.get("alpha", defaults.alpha))
-        self._max_walks = int(facts.get("max_walks", defaults.max_walks))
         self._anchors = len(TGH_BUDGETS[name])
         self._store = RingStore(*(bundle.array(part) for part in REQUIRES[-5:]))
         graph = Graph(*(bundle.array(part) for part in REQUIRES[-9:-5]))
-        self._inputs = ring_inputs(graph, self.backfill.embeddings)
+        alpha, max_walks = facts.get("alpha", defaults.alpha), int(facts.get("max_walks", defaults.max_walks))
+        self._eligible = EligibleRings(ring_inputs(graph, self.backfill.embeddings), alpha, max_walks)
         self._warm(bundle.n_items)
 
     def _warm(self, n_items: int) -> None:
@@ -75,13 +75,14 @@ class Tgh:
 
     def _computed(self, query: Query, budgets: Budgets, rule: Rule, out: Chosen) -> int:
         anchors = query.history[: -len(budgets) - 1 : -1]
-        store = _joined([self._rings(int(anchor)) for anchor in anchors])
+        wanted = int((budgets >= 0).sum(axis=1).max())
+        store = _joined([self._rings(int(anchor), wanted, rule) for anchor in anchors])
         return select(store, 0, len(budgets) - 1, budgets, rule, query.order is Order.SCORE, out)
 
-    def _rings(self, anchor: int) -> AnchorRings:
-        """All rings of an anchor: computed, save those that are defined by probing, which the store holds whole."""
-        known = anchor_rings(self._inputs, anchor, self._alpha, self._max_walks)
-        if known.found == N_RINGS:
+    def _rings(self, anchor: int, wanted: int, rule: Rule) -> AnchorRings:
+        """Rings of an anchor: computed, save those that are defined by probing, which the store holds whole."""
+        known = self._eligible.of(anchor, wanted, rule)
+        if known.found >= wanted:
             return known
         begin, ends = int(self._store.offsets[anchor]), self._store.ends[anchor]
         probed = slice(begin + int(ends[known.found - 1]), begin + int(ends[-1]))

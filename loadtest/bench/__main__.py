@@ -49,6 +49,11 @@ def parts_of(text: str) -> list[str]:
     return [name for name in PARTS if name in chosen]
 
 
+def names(text: str) -> tuple[str, ...]:
+    """`tgh-2,dr`."""
+    return tuple(text.split(","))
+
+
 def factors(text: str) -> tuple[int, ...]:
     """`1,10,100`."""
     return tuple(map(int, text.split(",")))
@@ -64,6 +69,7 @@ def parse() -> tuple[Options, list[str]]:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=3.0, help="length of one measurement")
     parser.add_argument("--connections", type=int, default=16)
+    parser.add_argument("--retrievers", type=names, default=(), help="those asked over HTTP, all unless named")
     parser.add_argument("--interactions", type=Path, help="CSV that `jobs` grows from")
     parser.add_argument("--items", type=Path, help="JSONL catalogue that `jobs` grows from")
     parser.add_argument("--growth", type=factors, default=(1, 10, 100), help="factors of growth")

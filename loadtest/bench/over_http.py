@@ -98,7 +98,7 @@ def retrievers(options: Options) -> Iterator[Row]:
     settings = {"deadline_ms": DEADLINE_MS, "search_threads": 1}
     with beside_bare(options.bundles, core=SERVER_CORE, **settings) as service, tempfile.TemporaryDirectory() as folder:
         past = histories(popular_ids(service.url, N_IDS), N_BODIES)
-        for name in (one for one in service.retrievers if one != "gr"):
+        for name in options.chosen(service.retrievers):
             asked = [
                 {"user_id": f"u{number}", "history": history, "k": options.k, "retriever": name}
                 for number, history in enumerate(past)
@@ -178,7 +178,7 @@ def narrow(options: Options) -> Iterator[Row]:
         few = f"filter keeps {share:.1%}"
         many = f"{N_EXCLUDED:,} exclusions"
         past = histories(ids, N_BODIES)
-        for name in (one for one in ("tgh-2", "dr", "dr-prior", "fused") if one in service.retrievers):
+        for name in (one for one in ("tgh-2", "dr", "dr-prior", "fused") if one in options.chosen(service.retrievers)):
             plain = [{"history": one, "k": options.k, "retriever": name} for one in past]
             targets = {
                 PLAIN: Target("/recommend", write_bodies(Path(folder) / "plain", plain)),

@@ -4,7 +4,7 @@ import json
 import os
 import platform
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -24,6 +24,7 @@ class Options:
         rounds: how often what is compared is asked in turn.
         seconds: length of one measurement.
         connections: open at once.
+        retrievers: those that are asked over HTTP; none named = all that the bundle holds.
         interactions, items: logs and catalogue that the build jobs read and that growth starts from.
         growth: factors of growth.
     """
@@ -34,9 +35,14 @@ class Options:
     rounds: int = 3
     seconds: float = 3
     connections: int = 16
+    retrievers: tuple[str, ...] = ()
     interactions: Path | None = None
     items: Path | None = None
     growth: tuple[int, ...] = (1, 10, 100)
+
+    def chosen(self, served: Sequence[str]) -> list[str]:
+        """Which of the served retrievers are asked; gr is measured by itself."""
+        return [name for name in served if name != "gr" and name in (self.retrievers or served)]
 
     def load(self, *, pause_ms: float = 0) -> Load:
         """How wrk asks."""
