@@ -1,5 +1,6 @@
 """The compose file: what it says, and its wiring by running the same processes on this machine."""
 
+import json
 import os
 import shutil
 import signal
@@ -7,8 +8,9 @@ import socket
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -30,7 +32,12 @@ PATIENCE_S = 180.0
 COMPOSE: dict[str, Any] = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
 SERVICES: dict[str, Any] = COMPOSE["services"]
 OURS = ("api-1", "api-2", "worker")
-GIVEN = {"SHORTLIST_SINK_KEY": "one-secret-for-both"}
+KEY = "a key that a shop gives its pages"
+GIVEN = {
+    "SHORTLIST_SINK_KEY": "one-secret-for-both",
+    "SHORTLIST_API_KEYS": json.dumps([{"key": KEY, "scopes": ["read", "events", "write"]}]),
+}
+WITH_KEY = {"Authorization": f"Bearer {KEY}"}
 
 
 def filled(text: str) -> str:
@@ -158,25 +165,61 @@ def test_health_checks_of_the_images_succeed(stack: Stack) -> None:
 
 def test_both_apis_share_histories_through_redis(stack: Stack) -> None:
     event = {"event_id": "e1", "user_id": "u1", "item_id": "a", "timestamp": "2026-01-01T00:00:00Z"}
-    assert httpx.post(f"{stack.url('api-1', 8000)}/events", json=event).status_code in (200, 202)
-    history = httpx.get(f"{stack.url('api-2', 8000)}/users/u1/history").json()
+    sent = httpx.post(f"{stack.url('api-1', 8000)}/events", json=event, headers=WITH_KEY)
+    assert sent.status_code == 200
+    history = httpx.get(f"{stack.url('api-2', 8000)}/users/u1/history", headers=WITH_KEY).json()
     assert [entry["item_id"] for entry in history["items"]] == ["a"]
 
 
-def test_prometheus_finds_every_metric_at_its_targets_and_nowhere_public(stack: Stack) -> None:
-    config = yaml.safe_load((DEPLOY / "prometheus" / "prometheus.yml").read_text())
-    targets = [
-        target for job in config["scrape_configs"] for static in job["static_configs"] for target in static["targets"]
-    ]
+@contextmanager
+def prometheus(stack: Stack) -> Iterator[httpx.Client]:
+    """The real server with the compose file's configuration, its targets where they are on this machine."""
+    folder, port = stack.folder / "prometheus", free_port()
+    shutil.copytree(DEPLOY / "prometheus", folder)
+    config = yaml.safe_load((folder / "prometheus.yml").read_text())
+    config["global"] = {"scrape_interval": "1s", "evaluation_interval": "1s"}
+    for job in config["scrape_configs"]:
+        for static in job["static_configs"]:
+            pairs = [target.split(":") for target in static["targets"]]
+            assert {service for service, _ in pairs} <= set(SERVICES)
+            static["targets"] = [f"127.0.0.1:{stack.port(service, int(inside))}" for service, inside in pairs]
+    (folder / "prometheus.yml").write_text(yaml.safe_dump(config))
+    command = ["prometheus", f"--config.file={folder}/prometheus.yml", f"--storage.tsdb.path={folder}/data"]
+    with (stack.folder / "prometheus.log").open("w") as log:
+        server = subprocess.Popen([*command, f"--web.listen-address=127.0.0.1:{port}"], stdout=log, stderr=log)
+    try:
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}/api/v1") as client:
+            yield client
+    finally:
+        server.terminate()
+        server.wait(30)
+
+
+@pytest.mark.skipif(shutil.which("prometheus") is None, reason="no prometheus on PATH")
+def test_prometheus_reaches_every_target_and_computes_every_rule(stack: Stack) -> None:
+    with prometheus(stack) as client:
+
+        def up() -> dict[str, int]:
+            with suppress(httpx.TransportError):
+                found = client.get("/query", params={"query": "up == 1"}).json()["data"]["result"]
+                return Counter(one["metric"]["job"] for one in found)
+            return {}
+
+        stack.wait(lambda: up() == {"shortlist-api": 2, "shortlist-worker": 1})
+        rules = [rule for group in client.get("/rules").json()["data"]["groups"] for rule in group["rules"]]
+    assert {rule["name"] for rule in rules} >= {"ShortlistDown", "shortlist:recommend_requests:rate5m"}
+    assert [rule["lastError"] for rule in rules if rule.get("lastError")] == []
+
+
+def test_every_metric_that_is_asked_for_is_at_a_target_without_a_key_and_nowhere_public(stack: Stack) -> None:
     families = set()
-    for target in targets:
-        service, port = target.split(":")
-        text = httpx.get(f"{stack.url(service, int(port))}/metrics").raise_for_status().text
+    for service, port in (("api-1", 9100), ("worker", 8001)):
+        text = httpx.get(f"{stack.url(service, port)}/metrics").raise_for_status().text
         families |= {family.name for family in text_string_to_metric_families(text)}
-    assert {target.partition(":")[0] for target in targets} == set(OURS)
     asked = {metric for query in every_query() for metric in named_metrics(query)}
     assert {metric for metric in asked if not metric.startswith("shortlist:")} <= families
-    assert httpx.get(f"{stack.url('api-1', 8000)}/metrics").status_code == 404
+    assert httpx.get(f"{stack.url('api-1', 8000)}/metrics", headers=WITH_KEY).status_code == 404
+    assert httpx.get(f"{stack.url('api-1', 9100)}/recommend", headers=WITH_KEY).status_code == 404
 
 
 @pytest.mark.parametrize("service", [name for name in SERVICES if name != "jobs"])
@@ -194,8 +237,9 @@ def test_whoever_runs_may_write_to_its_volumes(service: str) -> None:
     install = next(step.value for step in steps if step.kind == "RUN" and "install -d" in step.value)
     owned = install.partition("install -d -o ")[2].split()
     assert owned[0] == user
-    mounts = [volume.split(":") for volume in SERVICES[service]["volumes"]]
-    assert {inside for _, inside, *mode in mounts if mode != ["ro"]} <= set(owned)
+    written = {volume.split(":")[1] for volume in SERVICES[service]["volumes"] if not volume.endswith(":ro")}
+    assert written
+    assert written <= set(owned)
 
 
 def test_no_container_starts_as_root_without_the_means_to_step_down() -> None:
