@@ -2,9 +2,10 @@
 
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -128,13 +129,21 @@ def lacking(bundle: Bundle, facts: ItemFacts) -> list[str]:
     """Sentences on what the data lacks and which measures therefore stay out."""
     notes = [
         f"Item value does without {part}: {why}. The other weights are rescaled."
-        for part, why in bundle.manifest.sections.get("value", {}).get("dropped", {}).items()
+        for part, why in _dropped(bundle.manifest.sections.get("value", {})).items()
     ]
     if facts.leaves is None:
         notes.append("The catalogue has no categories, so nothing is measured by category and no value measure stands.")
     if facts.links is None:
         notes.append("The catalogue says nothing of what was bought together, so there is no co-purchase credit.")
     return [*notes, *without_texts(facts)]
+
+
+def _dropped(value: Mapping[str, Any]) -> dict[str, str]:
+    """Value component that the bundle lacks -> why; of ratings that were not used, what kept them out."""
+    dropped: dict[str, str] = dict(value.get("dropped", {}))
+    if "rating" in dropped and "why" in value:
+        dropped["rating"] = str(value["why"])
+    return dropped
 
 
 def without_texts(facts: ItemFacts) -> list[str]:

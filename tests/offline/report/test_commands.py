@@ -133,7 +133,7 @@ def test_evaluate_reports_every_measure_the_shop_allows(shell, shop, tmp_path):
     assert {row.rule for row in told.methods[0].credits} == {Rule.CATEGORY, Rule.CO_PURCHASE, Rule.RANDOM_CONTROL}
     assert told.value.k == 20
     assert len(told.comparisons[0].simplex) == 231
-    assert any("does without rating" in note for note in told.notes)
+    assert any("does without rating: no [ratings] scale is stated in build.toml" in note for note in told.notes)
 
 
 def test_the_table_and_the_report_agree(shell, shop, tmp_path):
