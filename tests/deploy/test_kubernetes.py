@@ -155,6 +155,8 @@ def test_the_nightly_job_builds_verifies_publishes_and_prunes_in_order() -> None
     steps = [*spec["initContainers"], *spec["containers"]]
     assert [step["name"] for step in steps] == ["build", "train", "verify", "publish", "prune"]
     assert job["spec"]["concurrencyPolicy"] == "Forbid"
+    labels = job["spec"]["jobTemplate"]["metadata"]["labels"]
+    assert labels["app.kubernetes.io/component"] == "build", "the runbook finds its jobs by this label"
     (config,) = find("production", "ConfigMap")
     referred = {
         ref["configMapRef"]["name"] for step in steps for ref in step.get("envFrom", []) if "configMapRef" in ref
