@@ -5,9 +5,11 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
+from fastapi.routing import iter_route_contexts
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import compile_path
 
 from service.edge import internal
 from service.exchange import exchange_of
@@ -37,7 +39,17 @@ async def _http_error(request: Request, error: Exception) -> Response:
     status = HTTPStatus(error.status_code)
     kind = KINDS.get(status, ProblemKind.BAD_REQUEST)
     detail = DETAILS.get(status, str(error.detail))
-    return _render(request, ProblemError(status, kind, detail, headers=error.headers))
+    headers = _allowed(request) if status is HTTPStatus.METHOD_NOT_ALLOWED else error.headers
+    return _render(request, ProblemError(status, kind, detail, headers=headers))
+
+
+def _allowed(request: Request) -> dict[str, str]:
+    """`Allow` with the methods of every route of the path; the framework names those of the first one only."""
+    methods: set[str] = set()
+    for route in iter_route_contexts(request.app.routes):
+        if route.path is not None and compile_path(route.path)[0].match(request.scope["path"]):
+            methods |= route.methods or set()
+    return {"allow": ", ".join(sorted(methods))}
 
 
 def _field(error: dict[str, Any]) -> FieldError:

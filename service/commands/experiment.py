@@ -2,9 +2,11 @@
 
 import asyncio
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Annotated
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import orjson
 import typer
@@ -17,12 +19,20 @@ from service.commands.serve import read_settings
 from service.experiments.report import Report, VariantResult, report
 from service.experiments.statistics import Interval
 
+if TYPE_CHECKING:
+    from service.redis.link import RedisLink
+    from service.settings import Settings
+
+T = TypeVar("T")
 BROKEN_EXIT_CODE = 6
 app = typer.Typer(help="What experiments showed.", no_args_is_help=True)
 
 Sinks = Annotated[Path | None, typer.Option(help="Folder of the sinks [SHORTLIST_SINK_DIR].", show_default=False)]
 Types = Annotated[list[str] | None, typer.Option("--event", help="Event types that count (repeatable); absent = all.")]
 Control = Annotated[str | None, typer.Option(help="Variant to compare with; absent = the first by name.")]
+Streams = Annotated[
+    bool, typer.Option("--streams", help="Read the Redis streams, which all hosts write, instead of this host's files.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 
@@ -37,13 +47,15 @@ def report_command(
     sinks: Sinks = None,
     event: Types = None,
     control: Control = None,
+    streams: Streams = False,
     as_json: AsJson = False,
 ) -> None:
     """Units, exposures, conversion rates with 95 % intervals, lift, fallback share and the sample-ratio check.
 
     Exits 6 when the sample ratio says that the numbers cannot be trusted.
     """
-    found = report(sinks or read_settings().sinks, name, types=event or (), control=control)
+    with _streams() if streams else nullcontext(sinks or read_settings().sinks) as folder:
+        found = report(folder, name, types=event or (), control=control)
     if as_json:
         typer.echo(orjson.dumps(dataclasses.asdict(found) | {"broken": found.broken}).decode())
     else:
@@ -88,37 +100,64 @@ ROWS: dict[str, Callable[[VariantResult], str]] = {
 """Rows of the table, one column a variant."""
 
 
-def forget(user: Annotated[str, typer.Argument(help="The user's id.")]) -> None:
-    """Erase a user from the history store, the streams and the sinks' files.
-
-    Speaks to SHORTLIST_REDIS_URL, else to the embedded Redis of the service that runs on SHORTLIST_DATA_DIR.
-    """
-    from service.live.live import redis_link, sink_key
+@contextmanager
+def _streams() -> Iterator[Path]:
+    """A temporary folder with what the streams hold."""
     from service.redis import keys
+    from service.sinks.export import export_streams
+
+    with TemporaryDirectory(prefix="shortlist-streams-") as folder:
+        streams = {"exposures": keys.EXPOSURES, "events": keys.EVENTS}
+        _with_redis(lambda link, _: export_streams(link, streams, Path(folder)))
+        yield Path(folder)
+
+
+def _with_redis(work: "Callable[[RedisLink, Settings], Awaitable[T]]") -> T:
+    """Run something on the Redis of the settings, else on the embedded one of a service that runs on their folder.
+
+    Raises:
+        ConfigError: it does not answer.
+    """
+    from service.live.live import redis_link
     from service.redis.link import RedisDownError
     from service.redis.server import EmbeddedRedis, EmbeddedRedisConfig
-    from service.sinks.forget import Forgotten, forget
 
     settings = read_settings()
     if settings.redis_url is None:
         url = EmbeddedRedis(EmbeddedRedisConfig(settings.data / "redis")).url
         settings = settings.model_copy(update={"redis_url": SecretStr(url)})
 
-    async def run() -> Forgotten:
+    async def run() -> T:
         link = redis_link(settings)
         try:
-            streams = [keys.EXPOSURES, keys.EVENTS]
-            return await forget(link, user, key=sink_key(settings), streams=streams, folder=settings.sinks)
+            return await work(link, settings)
         finally:
             await link.aclose()
 
     try:
-        done = asyncio.run(run())
+        return asyncio.run(run())
     except RedisDownError as error:
         raise ConfigError(
             "Redis",
             found=str(error),
-            expected="the service's Redis, in which histories and streams are erased before the files",
+            expected="the Redis of the service",
             remedy="Start the service, or name its Redis in SHORTLIST_REDIS_URL; then run this again.",
         ) from error
+
+
+def forget(user: Annotated[str, typer.Argument(help="The user's id.")]) -> None:
+    """Erase a user from the history store, the streams and the sinks' files.
+
+    Speaks to SHORTLIST_REDIS_URL, else to the embedded Redis of the service that runs on SHORTLIST_DATA_DIR. Files are
+    those of this host.
+    """
+    from service.live.live import sink_key
+    from service.redis import keys
+    from service.sinks.forget import Forgotten, forget
+
+    async def run(link: "RedisLink", settings: "Settings") -> Forgotten:
+        streams = [keys.EXPOSURES, keys.EVENTS]
+        return await forget(link, user, key=sink_key(settings), streams=streams, folder=settings.sinks)
+
+    done = _with_redis(run)
     typer.echo(f"erased: {done.history} history entries, {done.streamed} stream records, {done.written} sink records")

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, Field, RootModel, StringConstraints
+from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, Field, RootModel, StringConstraints
 from pydantic_core import PydanticCustomError
 
 from models.words import RetrieverName
@@ -17,13 +17,19 @@ AHEAD = timedelta(days=1)
 EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 
 
+def _text(value: object) -> object:
+    if not isinstance(value, str) or value[4:5] != "-":
+        raise PydanticCustomError("no_time", "timestamp should be ISO 8601 with offset")
+    return value
+
+
 def _plausible(moment: datetime) -> datetime:
     if not EARLIEST <= moment <= datetime.now(UTC) + AHEAD:
         raise PydanticCustomError("implausible_time", "timestamp should lie between 1970 and a day from now")
     return moment
 
 
-EventTime = Annotated[AwareDatetime, AfterValidator(_plausible)]
+EventTime = Annotated[AwareDatetime, BeforeValidator(_text), AfterValidator(_plausible)]
 EventType = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.:-]{0,63}$")]
 
 

@@ -116,6 +116,7 @@ def test_an_experiment_runs_from_its_file_to_its_report_and_a_user_is_forgotten(
         assert one["units"] == one["exposures"] == len(users)
         assert one["converted"] == one["events"] == sum(int(user[1:]) % 2 == 0 for user in users)
         assert one["rate"]["low"] <= one["converted"] / one["units"] <= one["rate"]["high"]
+    assert report(whole, "--streams") == report(whole)
     done = shortlist(whole, "forget", "u0")
     assert done.returncode == 0, done.stderr
     assert done.stdout == "erased: 1 history entries, 2 stream records, 2 sink records\n"
@@ -137,8 +138,8 @@ def now() -> str:
     return datetime.now(UTC).isoformat()
 
 
-def report(server: Served) -> list[dict[str, object]]:
-    done = shortlist(server, "experiment", "report", "home-1", "--json")
+def report(server: Served, *options: str) -> list[dict[str, object]]:
+    done = shortlist(server, "experiment", "report", "home-1", "--json", *options)
     assert done.returncode in (0, 6), done.stderr
     found: list[dict[str, object]] = json.loads(done.stdout)["variants"]
     return found
