@@ -44,12 +44,15 @@ async def _http_error(request: Request, error: Exception) -> Response:
 
 
 def _allowed(request: Request) -> dict[str, str]:
-    """`Allow` with the methods of every route of the path; the framework names those of the first one only."""
-    methods: set[str] = set()
-    for route in iter_route_contexts(request.app.routes):
-        if route.path is not None and compile_path(route.path)[0].match(request.scope["path"]):
-            methods |= route.methods or set()
-    return {"allow": ", ".join(sorted(methods))}
+    """`Allow` with the methods of every route of the path; the framework names those of the first one only.
+
+    A path that is written out counts before one with a parameter that would fit too, as in the OpenAPI document.
+    """
+    path: str = request.scope["path"]
+    known = [(route.path, route.methods or set()) for route in iter_route_contexts(request.app.routes) if route.path]
+    found = [methods for template, methods in known if template == path]
+    found = found or [methods for template, methods in known if compile_path(template)[0].match(path)]
+    return {"allow": ", ".join(sorted(set().union(*found)))}
 
 
 def _field(error: dict[str, Any]) -> FieldError:

@@ -29,6 +29,7 @@ def configure_logs(level: LogLevel, form: LogFormat) -> None:
         structlog.stdlib.ProcessorFormatter(foreign_pre_chain=list(SHARED), processors=[*tail, renderer])
     )
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
+    logging.getLogger("faiss.loader").setLevel(logging.WARNING)  # it tells of every build that this machine lacks
     structlog.configure(
         processors=[*SHARED, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
         logger_factory=structlog.stdlib.LoggerFactory(),

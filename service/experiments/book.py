@@ -153,9 +153,16 @@ class ExperimentBook:
     def _changed(self, changes: Changes) -> None:
         for name, stored in changes.items():
             self._from_table.pop(name, None)
-            if stored is not None:
+            if stored is None:
+                continue
+            try:
                 self._from_table[name] = Experiment.model_validate_json(stored)
+            except ValidationError as error:  # kept by another release; units get the default here meanwhile
+                log.error("experiment_not_understood", experiment=name, error=str(error.errors()[0]["msg"]))
 
 
 def _stamp(path: Path) -> int:
-    return path.stat().st_mtime_ns if path.exists() else -1
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return -1

@@ -4,13 +4,23 @@ from datetime import UTC, datetime
 from typing import Annotated, Self
 
 import orjson
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
 from models.retrieval import ValueParams
 from models.words import Order, RetrieverName
+from service.schemas import Flag, Number, Whole
 
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.+-]{0,63}$")]
 _DEFAULT_VALUE = ValueParams()
+
+
+def _no_number(value: object) -> object:
+    if isinstance(value, int | float):
+        raise ValueError("should be ISO 8601 with offset")
+    return value
+
+
+Moment = Annotated[AwareDatetime, BeforeValidator(_no_number)]
 
 
 class _Strict(BaseModel):
@@ -20,9 +30,9 @@ class _Strict(BaseModel):
 class ValueWeights(_Strict):
     """Weights of the item value's components, normalised when used."""
 
-    popularity: float = Field(default=_DEFAULT_VALUE.weights[0], ge=0, allow_inf_nan=False)
-    rating: float = Field(default=_DEFAULT_VALUE.weights[1], ge=0, allow_inf_nan=False)
-    brand: float = Field(default=_DEFAULT_VALUE.weights[2], ge=0, allow_inf_nan=False)
+    popularity: Number = Field(default=_DEFAULT_VALUE.weights[0], ge=0)
+    rating: Number = Field(default=_DEFAULT_VALUE.weights[1], ge=0)
+    brand: Number = Field(default=_DEFAULT_VALUE.weights[2], ge=0)
 
     @model_validator(mode="after")
     def _some(self) -> Self:
@@ -35,15 +45,13 @@ class Variant(_Strict):
     """One arm: a retriever and its parameters."""
 
     name: Name = Field(description="Named in responses and exposures.")
-    weight: float = Field(
-        default=1.0, ge=0, le=1e6, allow_inf_nan=False, description="Share against the other variants."
-    )
+    weight: Number = Field(default=1.0, ge=0, le=1e6, description="Share against the other variants.")
     retriever: RetrieverName = Field(description="Who answers.")
-    alpha: float | None = Field(default=None, ge=0, le=1, description="Weight of the value prior.")
+    alpha: Number | None = Field(default=None, ge=0, le=1, description="Weight of the value prior.")
     weights: ValueWeights | None = Field(default=None, description="Weights of the value's components.")
-    pool: int | None = Field(default=None, ge=1, le=10_000, description="Candidates that are re-ranked.")
+    pool: Whole | None = Field(default=None, ge=1, le=10_000, description="Candidates that are re-ranked.")
     order: Order | None = Field(default=None, description="Order of a tgh list.")
-    beam: int | None = Field(default=None, ge=1, le=500, description="Beam width of gr.")
+    beam: Whole | None = Field(default=None, ge=1, le=500, description="Beam width of gr.")
     bundle: str | None = Field(
         default=None,
         pattern=r"^[0-9]{8}T[0-9]{6}-[0-9a-f]{4}$",
@@ -71,11 +79,11 @@ class Experiment(_Strict):
     scenario: str | None = Field(
         default=None, min_length=1, max_length=256, description="Only requests of this scenario."
     )
-    traffic: float = Field(default=1.0, ge=0, le=1, description="Share of units that take part.")
+    traffic: Number = Field(default=1.0, ge=0, le=1, description="Share of units that take part.")
     variants: tuple[Variant, ...] = Field(min_length=1, max_length=50)
-    running: bool = Field(default=False, description="Whether it decides requests now.")
-    starts: AwareDatetime | None = Field(default=None, description="Not before this time.")
-    stops: AwareDatetime | None = Field(default=None, description="Not from this time on.")
+    running: Flag = Field(default=False, description="Whether it decides requests now.")
+    starts: Moment | None = Field(default=None, description="Not before this time.")
+    stops: Moment | None = Field(default=None, description="Not from this time on.")
 
     @model_validator(mode="after")
     def _arms(self) -> Self:

@@ -162,6 +162,9 @@ class Replica:
             except (RedisError, RedisDownError, OSError) as error:
                 log.debug("table_unreachable", table=self.name, error=type(error).__name__)
                 await asyncio.sleep(self._config.retry_s)
+            except Exception:  # what a listener cannot use must not end the following
+                log.exception("table_not_followed", table=self.name)
+                await asyncio.sleep(self._config.poll_s)
             finally:
                 await client.aclose()
 

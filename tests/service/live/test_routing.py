@@ -23,7 +23,10 @@ from service.experiments.buckets import BUCKETS, Purpose, admitted, arm, bucket
 from service.experiments.model import Experiment, Variant, utc_now
 from service.experiments.routing import Decision, Unit, UnknownVariantError, decide, route, unit_of
 from service.redis.link import LinkConfig, RedisLink
+from service.redis.replica import Replica
 from service.redis.server import EmbeddedRedis
+
+from .conftest import until
 
 pytestmark = pytest.mark.anyio
 UNITS = [Unit("user", f"u{number}") for number in range(20_000)]
@@ -154,6 +157,17 @@ async def test_new_weights_need_a_new_salt_even_after_the_experiment_was_dropped
     with pytest.raises(ExperimentConflictError, match="new salt"):
         await book.put(experiment(variants=other))
     await book.put(experiment(variants=other, salt="fresh"))
+
+
+async def test_an_experiment_of_a_later_release_is_left_out_and_others_are_followed(link: RedisLink) -> None:
+    book = ExperimentBook(link)
+    book.table.start()
+    later = experiment("later").encode()[:-1] + b',"holdout":0.1}'
+    await Replica(link, "experiments").put({"later": later})
+    await until(lambda: "later" in book.table.values)
+    await Replica(link, "experiments").put({"one": experiment("one").encode()})
+    await until(lambda: list(book.all()) == ["one"])
+    await book.table.stop()
 
 
 async def test_two_running_experiments_of_one_scenario_are_refused(link: RedisLink) -> None:
