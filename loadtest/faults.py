@@ -1,6 +1,6 @@
 """Faults under load: what is lost when parts are killed, and how long until all is well again.
 
-    python loadtest/faults.py --bundles DIR [--processes 2] [--callers 4] [--seconds 5] [--kills 3] [--swaps 3]
+    python -m loadtest.faults --bundles DIR [--processes 2] [--callers 4] [--seconds 5] [--kills 3] [--swaps 3]
 
 Starts `shortlist serve` on a copy of DIR (files linked) and asks it without a pause, a connection for each request,
 while it kills Redis, an API process and (where the bundle has a generator) a gr worker with SIGKILL, lets Redis and

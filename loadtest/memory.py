@@ -1,6 +1,6 @@
 """Memory under load: does any process of the service grow once everything that is bounded is full?
 
-    python loadtest/memory.py --bundles DIR [--minutes 10] [--processes 2] [--callers 4] [--users 2000]
+    python -m loadtest.memory --bundles DIR [--minutes 10] [--processes 2] [--callers 4] [--users 2000]
 
 Starts `shortlist serve` on a copy of DIR with short histories and streams, so that they are full within the first
 minutes, and keeps asking: lists for users, events, filters that differ each time, `gr`, searches, flips of stock,
@@ -21,7 +21,8 @@ from pathlib import Path
 
 import httpx
 import psutil
-from faults import KINDS, Service, linked_copy, wait
+
+from loadtest.faults import KINDS, Service, linked_copy, wait
 
 SETTLED_MINUTES = 3
 SAMPLE_S = 5.0
