@@ -62,92 +62,92 @@ class EventsAnswer(BaseModel):
 class HistoryEntry(BaseModel):
     """One entry of a history."""
 
-    item_id: str
-    event: str
-    timestamp: datetime
-    weight: float
+    item_id: str = Field(description="The item's id.")
+    event: str = Field(description="What happened.")
+    timestamp: datetime = Field(description="When it happened.")
+    weight: float = Field(description="Weight of that kind of event.")
 
 
 class HistoryAnswer(BaseModel):
     """A stored history, oldest first."""
 
-    user_id: str
-    items: list[HistoryEntry]
+    user_id: str = Field(description="Whose history.")
+    items: list[HistoryEntry] = Field(description="Oldest first; empty for an unknown user.")
 
 
 class ErasedAnswer(BaseModel):
     """What was erased."""
 
-    user_id: str
+    user_id: str = Field(description="Whose history.")
     erased: int = Field(description="Entries that the history held.")
 
 
 class AvailabilityBody(Strictly):
     """Whether an item may be sold."""
 
-    available: Flag
+    available: Flag = Field(description="Whether it may be sold.")
 
 
 class AvailabilityAnswer(BaseModel):
     """An item's availability as every process will see it."""
 
-    item_id: str
-    available: bool
+    item_id: str = Field(description="The item's id.")
+    available: bool = Field(description="Whether it may be sold.")
     revision: int = Field(description="Grows with each change of stock.")
 
 
 class Flip(Strictly):
     """One item of a bulk change."""
 
-    item_id: Id
-    available: Flag
+    item_id: Id = Field(description="The item's id.")
+    available: Flag = Field(description="Whether it may be sold.")
 
 
 class FlipsBody(Strictly):
     """A bulk change of stock; the last word on an item counts."""
 
-    items: list[Flip] = Field(min_length=1, max_length=MAX_FLIPS)
+    items: list[Flip] = Field(min_length=1, max_length=MAX_FLIPS, description="Items and whether they may be sold.")
 
 
 class FlipsAnswer(BaseModel):
     """What a bulk change did."""
 
-    changed: int
-    revision: int
+    changed: int = Field(description="Items that were named.")
+    revision: int = Field(description="Grows with each change of stock.")
     unknown_items: list[str] = Field(description="Ids that the served bundle lacks; kept for the next one.")
 
 
 class BundleAnswer(BaseModel):
     """Bundles as this process sees them."""
 
-    serves: str | None
+    serves: str | None = Field(description="The version that answers; null = none.")
     current: str | None = Field(description="What CURRENT names.")
-    versions: list[str]
+    versions: list[str] = Field(description="Versions on this disk, oldest first.")
     refusal: str | None = Field(description="Why the newest one was refused; null = it was not.")
 
 
 class ExperimentsAnswer(BaseModel):
     """Every experiment that is known."""
 
-    experiments: list[Experiment]
+    experiments: list[Experiment] = Field(description="All of them, running or not.")
 
 
 class RunningVariant(BaseModel):
     """One arm."""
 
-    name: str
+    name: str = Field(description="What `variant` of a request names.")
     retriever: RetrieverName
 
 
 class RunningExperiment(BaseModel):
     """An experiment as those see it who ask for lists."""
 
-    name: str
+    name: str = Field(description="The experiment's name.")
     scenario: str | None = Field(description="It decides requests of this scenario only; null = of any.")
-    variants: list[RunningVariant]
+    variants: list[RunningVariant] = Field(description="Its arms.")
 
 
 class RunningAnswer(BaseModel):
     """Experiments that run now."""
 
-    experiments: list[RunningExperiment]
+    experiments: list[RunningExperiment] = Field(description="Those that decide requests now.")

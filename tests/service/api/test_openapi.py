@@ -88,6 +88,17 @@ def test_every_operation_parameter_and_tag_is_described(served: Served) -> None:
                 assert parameter["description"], (path, parameter["name"])
 
 
+def test_every_field_of_an_answer_is_described(served: Served) -> None:
+    schemas = document(served)["components"]["schemas"]
+    answers = {
+        name: schema for name, schema in schemas.items() if name.endswith(("Answer", "Response", "Page", "Problem"))
+    }
+    assert len(answers) > 12
+    for name, schema in answers.items():
+        for field, about in schema["properties"].items():
+            assert about.get("description") or "$ref" in about, f"{name}.{field}"
+
+
 def test_docs_work_without_other_hosts(served: Served) -> None:
     page = httpx.get(f"{served.url}/docs")
     assert page.status_code == 200
