@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from models.bundle.reader import Bundle, sha256
+from models.bundle.reader import Bundle
 from models.bundle.versions import list_versions
 from models.errors import BundleError, MissingExtraError
 from models.registry import available
@@ -68,7 +68,7 @@ def _rank(bundle: Bundle, protocol: Protocol) -> tuple[bool, int, str]:
 
 
 def _fitting(data: DataFolder, protocol: Protocol, wish: Wish) -> Iterator[Bundle]:
-    digests = {sha256(path) for path in (*data.inputs.interactions, data.inputs.items) if path is not None}
+    digests = data.digests()
     for bundle in _all(wish.bundles):
         same = {str(facts["sha256"]) for facts in bundle.manifest.sections.get("inputs", {}).values()} == digests
         if same and bundle.manifest.split.kind is Split.LEAVE_LAST_OUT and _serves(bundle, protocol, wish):
@@ -109,8 +109,7 @@ def _built(root: Path, data: DataFolder) -> bool:
     if not (root / "CURRENT").is_file():
         return False
     inputs = Bundle.open(root, verify="sizes").manifest.sections.get("inputs", {})
-    digests = {sha256(path) for path in (*data.inputs.interactions, data.inputs.items) if path is not None}
-    return {str(facts["sha256"]) for facts in inputs.values()} == digests
+    return {str(facts["sha256"]) for facts in inputs.values()} == data.digests()
 
 
 def _request(root: Path, data: DataFolder, protocol: Protocol, wish: Wish) -> Request:
@@ -139,7 +138,7 @@ def _train(root: Path, data: DataFolder, wish: Wish) -> None:
         ) from error
     request = TrainRequest(
         bundles=root,
-        interactions=data.inputs.interactions,
+        interactions=(data.interactions,),
         preset=Preset.COMPACT,
         config=training_preset(Preset.COMPACT),
         epochs=wish.epochs,

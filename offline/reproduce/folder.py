@@ -6,6 +6,7 @@ from pathlib import Path
 
 import duckdb
 
+from models.bundle.reader import sha256
 from models.errors import InputError
 from offline.config import BuildConfig, RatingScale, read_config
 from offline.dataset import Inputs
@@ -25,16 +26,27 @@ class DataFolder:
     Attributes:
         name: of the folder.
         data_set: its name in `shortlist ingest --list`; None = not one of these.
-        inputs: the files.
+        interactions: the file of interactions.
+        items: the catalogue; None = there is none.
         config: from its build.toml, else the defaults with the rating scale that the ratings show.
         ratings: the distinct ratings, at most a dozen; empty = the interactions have none.
     """
 
     name: str
     data_set: str | None
-    inputs: Inputs
+    interactions: Path
+    items: Path | None
     config: BuildConfig
     ratings: tuple[float, ...] = ()
+
+    @property
+    def inputs(self) -> Inputs:
+        """What a build reads."""
+        return Inputs((self.interactions,), self.items)
+
+    def digests(self) -> set[str]:
+        """SHA-256 of each file, as the manifest of a bundle holds them."""
+        return {sha256(path) for path in (self.interactions, self.items) if path is not None}
 
 
 def read_folder(folder: Path) -> DataFolder:
@@ -56,7 +68,7 @@ def read_folder(folder: Path) -> DataFolder:
     if config.ratings is None:
         config = config.model_copy(update={"ratings": scale_of(ratings)})
     name = folder.resolve().name
-    return DataFolder(name, _known_as(folder), Inputs((interactions,), items), config, ratings)
+    return DataFolder(name, _known_as(folder), interactions, items, config, ratings)
 
 
 def scale_of(ratings: tuple[float, ...]) -> RatingScale | None:

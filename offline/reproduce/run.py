@@ -50,7 +50,7 @@ def reproduce(
         BundleError: a bundle cannot be built.
     """
     bundle = obtain(data, protocol, wish, reporter)
-    test = read_target_users(bundle, data.inputs.interactions, Part.TEST, reporter)
+    test = read_target_users(bundle, [data.interactions], Part.TEST, reporter)
     served = set(available(bundle)) - set(without)
     asked = [one for one in protocol.asked if one.retriever in served]
     methods = [_lists(bundle, test, one, protocol, reporter) for one in asked]
