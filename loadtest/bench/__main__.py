@@ -19,6 +19,7 @@ from loadtest.bench.libraries import libraries
 from loadtest.bench.memory import memory_of_processes
 from loadtest.bench.over_http import history, narrow, retrievers
 from loadtest.bench.row import Options, Row, table, write
+from loadtest.bench.scale import graph, rings
 from loadtest.bench.swap import swap
 
 PARTS: dict[str, Callable[[Options], Iterator[Row]]] = {
@@ -32,6 +33,8 @@ PARTS: dict[str, Callable[[Options], Iterator[Row]]] = {
     "swap": swap,
     "memory": memory_of_processes,
     "jobs": jobs,
+    "graph": graph,
+    "rings": rings,
 }
 """What can be measured, in the order in which it is."""
 
@@ -54,7 +57,7 @@ def names(text: str) -> tuple[str, ...]:
     return tuple(text.split(","))
 
 
-def factors(text: str) -> tuple[int, ...]:
+def numbers(text: str) -> tuple[int, ...]:
     """`1,10,100`."""
     return tuple(map(int, text.split(",")))
 
@@ -72,7 +75,9 @@ def parse() -> tuple[Options, list[str]]:
     parser.add_argument("--retrievers", type=names, default=(), help="those asked over HTTP, all unless named")
     parser.add_argument("--interactions", type=Path, help="CSV that `jobs` grows from")
     parser.add_argument("--items", type=Path, help="JSONL catalogue that `jobs` grows from")
-    parser.add_argument("--growth", type=factors, default=(1, 10, 100), help="factors of growth")
+    parser.add_argument("--growth", type=numbers, default=Options.growth, help="factors of growth")
+    parser.add_argument("--log-rows", type=numbers, default=Options.log_rows, help="sizes of logs for `graph`")
+    parser.add_argument("--ring-items", type=numbers, default=Options.ring_items, help="catalogue sizes for `rings`")
     chosen = vars(parser.parse_args())
     only = chosen.pop("only")
     return Options(**chosen), only

@@ -23,7 +23,7 @@ def grow_interactions(source: Path, factor: int, target: Path) -> int:
     """
     with duckdb.connect() as engine:
         engine.execute(f"""
-            create table log as select *, row_number() over () as at,
+            create table log as select *, row_number() over () as place,
                 hash(user_id) % {CROSSING} = 0 as crosses,
                 row_number() over (partition by user_id order by timestamp) as step,
                 1 + hash(user_id, 'where') % count(*) over (partition by user_id) as crossing
@@ -34,7 +34,7 @@ def grow_interactions(source: Path, factor: int, target: Path) -> int:
                     item_id || '.' ||
                         case when crosses and step > crossing then (c + 1) % {factor} else c end as item_id,
                     cast(timestamp as bigint) as timestamp
-                from log, range({factor}) as copies(c) order by c, at
+                from log, range({factor}) as copies(c) order by c, place
             ) to '{target}' (format parquet)""")
         counted = engine.execute(f"select count(*) from '{target}'").fetchone()
     return int(counted[0]) if counted else 0

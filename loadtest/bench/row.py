@@ -27,6 +27,8 @@ class Options:
         retrievers: those that are asked over HTTP; none named = all that the bundle holds.
         interactions, items: logs and catalogue that the build jobs read and that growth starts from.
         growth: factors of growth.
+        log_rows: sizes of synthetic logs for the graph.
+        ring_items: sizes of synthetic shops for ring lists.
     """
 
     bundles: Path
@@ -39,6 +41,8 @@ class Options:
     interactions: Path | None = None
     items: Path | None = None
     growth: tuple[int, ...] = (1, 10, 100)
+    log_rows: tuple[int, ...] = (1_000_000, 10_000_000)
+    ring_items: tuple[int, ...] = (10_000, 100_000)
 
     def chosen(self, served: Sequence[str]) -> list[str]:
         """Which of the served retrievers are asked; gr is measured by itself."""

@@ -13,16 +13,17 @@ from pathlib import Path
 
 import locust  # noqa: F401 - replaces sockets and threads by greenlets, so it has to come first
 
-from loadtest.asking import Zipf, catalogue  # isort: skip
-from loadtest.running import Service, demo_bundles, whole_service  # isort: skip
+from loadtest.asking import Zipf, catalogue, fetch_json  # isort: skip
+from loadtest.running import ADMIN_KEY, Service, demo_bundles, whole_service  # isort: skip
 from loadtest.storefront.judge import Thresholds, broken, exit_code  # isort: skip
 from loadtest.storefront.options import Options, parse  # isort: skip
 from loadtest.storefront.plan import Plan  # isort: skip
 from loadtest.storefront.run import run  # isort: skip
-from loadtest.storefront.shapes import stages  # isort: skip
+from loadtest.storefront.stages import stages  # isort: skip
 from loadtest.wrk import SATURATED  # isort: skip
 
 N_IDS, N_PEOPLE, SKEW = 5_000, 10_000, 1.0
+EXPERIMENT = "storefront"
 
 
 def plan_for(service: Service, options: Options) -> Plan:
@@ -39,6 +40,15 @@ def plan_for(service: Service, options: Options) -> Plan:
         options.think_s,
         options.mix,
     )
+
+
+def start_experiment(service: Service) -> None:
+    """Let `auto` be decided by an A/B test, equal shares, of what the bundle can serve."""
+    trained = [name for name in ("tgh-2", "dr-prior", "fused") if name in service.retrievers]
+    arms = trained if len(trained) > 1 else ["tgh-1", "tgh-2"]
+    variants = [{"name": name, "retriever": name, "weight": 1} for name in arms]
+    body = {"name": EXPERIMENT, "salt": EXPERIMENT, "running": True, "variants": variants}
+    fetch_json(f"{service.url}/admin/experiments/{EXPERIMENT}", body, "PUT", ADMIN_KEY)
 
 
 def report(summary: dict[str, object], limits: Thresholds, out: Path) -> None:
@@ -67,6 +77,8 @@ def main() -> int:
         bundles = options.bundles or demo_bundles(options.demo_dir, train=False)
         settings = {"workers": options.processes} | options.settings()
         service = stack.enter_context(whole_service(bundles, **settings))
+        if options.experiments is None:
+            start_experiment(service)
         summary = run(
             service, plan_for(service, options), stages(options.shape, options.users, options.seconds), options.out
         )

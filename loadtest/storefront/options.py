@@ -6,7 +6,7 @@ from pathlib import Path
 
 from loadtest.storefront.judge import Thresholds
 from loadtest.storefront.plan import Mix
-from loadtest.storefront.shapes import ShapeName
+from loadtest.storefront.stages import ShapeName
 
 
 @dataclass(frozen=True)
@@ -16,7 +16,7 @@ class Options:
     Attributes:
         bundles: folder of bundles; None = the demo's, built in `demo_dir` unless they are there.
         demo_dir: folder of the demo.
-        experiments: file of experiments; None = every `auto` goes to the default retriever.
+        experiments: file of experiments; None = one with equal shares of what the bundle can serve.
         shape, users, seconds: how many visitors there are when.
         think_s: mean time between two steps of a visit.
         k: candidates a list.
@@ -52,7 +52,9 @@ def parse(arguments: list[str] | None = None) -> Options:
     what.add_argument("--bundles", type=Path, help="folder of bundles to serve")
     what.add_argument("--demo", action="store_true", help="serve the demo's bundle, built unless it is there")
     parser.add_argument("--demo-dir", type=Path, default=Path(".demo"), help="folder of the demo")
-    parser.add_argument("--experiments", type=Path, help="experiments that decide where `auto` goes")
+    parser.add_argument(
+        "--experiments", type=Path, help="experiments that decide where `auto` goes, instead of equal shares"
+    )
     parser.add_argument("--shape", type=ShapeName, choices=list(ShapeName), default=ShapeName.RAMP)
     parser.add_argument("--users", type=int, default=50, help="visitors at most")
     parser.add_argument("--seconds", type=float, default=60.0)

@@ -17,7 +17,8 @@ from locust.stats import PERCENTILES_TO_REPORT, StatsCSVFileWriter, StatsEntry, 
 from loadtest.machine import cpu_s, memory
 from loadtest.running import Service
 from loadtest.storefront.plan import Plan
-from loadtest.storefront.shapes import Stage, Staged
+from loadtest.storefront.shapes import Staged
+from loadtest.storefront.stages import Stage
 from loadtest.storefront.tallies import Tallies
 from loadtest.storefront.users import Visitor
 

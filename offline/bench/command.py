@@ -76,6 +76,17 @@ def dr(bundle: options.BundleDir, rounds: Rounds = 500) -> None:
 
 
 @app.command()
+def rings(
+    items: Annotated[int, typer.Option("--items", min=1000)] = 100_000,
+    degree: Annotated[int, typer.Option("--degree", min=1, help="Mean out-degree.")] = 10,
+) -> None:
+    """Ring lists of a synthetic shop: time, memory, recall of probed rings; one JSON object."""
+    from offline.bench import rings as lists
+
+    typer.echo(json.dumps(lists.bench(lists.Shape(items=items, degree=degree))))
+
+
+@app.command()
 def retrievers(
     bundle: options.BundleDir,
     k: Annotated[int, typer.Option("--k", min=1)] = 50,

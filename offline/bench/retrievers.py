@@ -46,9 +46,7 @@ def private_mib() -> float:
     return int(found[1]) / 1024 if found else 0.0
 
 
-def _alone(
-    retriever: Retriever, asked: Sequence[Query], seconds: float
-) -> npt.NDArray[np.float64]:
+def _alone(retriever: Retriever, asked: Sequence[Query], seconds: float) -> npt.NDArray[np.float64]:
     took: list[float] = []
     ends = time.perf_counter() + seconds
     while (started := time.perf_counter()) < ends:

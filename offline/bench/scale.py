@@ -1,0 +1,138 @@
+"""Time and memory of reading and counting by engine, and of an update against a build, on synthetic interactions.
+
+`python -m offline.bench.scale engines --rows 1000000 --engine spark --master local[2]`
+`python -m offline.bench.scale update --rows 1000000 --share 0.01`
+"""
+
+import tempfile
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+import typer
+
+from offline.build import Request, build
+from offline.config import BuildConfig, EngineKind, EngineRules
+from offline.dataset import Inputs, read_dataset
+from offline.increment.run import UpdateRequest, update
+from offline.jobs import id_vectors
+from offline.jobs.catalog import JOBS
+from offline.measure import measured
+from offline.progress import Reporter
+
+app = typer.Typer(add_completion=False)
+
+PART_ROWS = 1_000_000
+ROWS_A_USER, ROWS_AN_ITEM, SHELF = 10, 50, 100
+"""Everybody keeps to a few shelves of items, whose popularity falls off like 1 / rank."""
+
+Rows = Annotated[int, typer.Option("--rows", min=1000, help="Interactions.")]
+
+
+def interactions(folder: Path, rows: int, *, seed: int, of: int | None = None) -> Path:
+    """Parquet parts of synthetic interactions: user_id, item_id, timestamp (s).
+
+    Args:
+        folder: where the parts go.
+        rows: how many.
+        seed: of the generator.
+        of: size of the shop they belong to, as rows; None = `rows`.
+    """
+    folder.mkdir()
+    generator, shop = np.random.default_rng(seed), of or rows
+    for part, first in enumerate(range(0, rows, PART_ROWS)):
+        table = _part(generator, min(PART_ROWS, rows - first), shop, day=0 if of is None else 400)
+        pq.write_table(table, folder / f"part-{part:05}.parquet")
+    return folder
+
+
+def _part(generator: np.random.Generator, rows: int, shop: int, *, day: int) -> pa.Table:
+    users = generator.integers(0, max(1, shop // ROWS_A_USER), rows)
+    shelves = max(1, shop // ROWS_AN_ITEM // SHELF)
+    shelf = (users * 7 + generator.integers(0, 3, rows)) % shelves
+    ranks = (SHELF ** generator.random(rows)).astype(np.int64) - 1
+    times = 1_700_000_000 + 86_400 * day + generator.integers(0, 86_400 if day else 86_400 * 365, rows)
+    columns: dict[str, npt.NDArray[np.int64]] = {"user_id": users, "item_id": shelf * SHELF + ranks, "timestamp": times}
+    return pa.table({name: pa.array(values) for name, values in columns.items()})
+
+
+@app.command()
+def engines(
+    rows: Rows,
+    engine: EngineKind = EngineKind.DUCKDB,
+    master: str | None = None,
+    memory: str = "4GB",
+    threads: int = 2,
+) -> None:
+    """Read, place, split and count synthetic interactions with one engine."""
+    rules = EngineRules(kind=engine, master=master, memory_limit=memory, threads=threads)
+    config = BuildConfig.model_validate({"split": "leave-last-out", "engine": rules.model_dump()})
+    with tempfile.TemporaryDirectory(prefix="shortlist-scale-") as folder:
+        source = interactions(Path(folder) / "rows", rows, seed=1)
+        if engine is EngineKind.SPARK:
+            _start(rules)
+        with measured() as cost:
+            started = time.perf_counter()
+            with read_dataset(Inputs((source,)), config) as data:
+                read = time.perf_counter() - started
+                edges, popular = len(data.transitions().counts), int(data.popularity().sum())
+                told = data.statistics()
+    java = _java_peak(rules) if engine is EngineKind.SPARK else 0.0
+    typer.echo(
+        f"{engine} {rows:,} rows: {cost.seconds:.1f} s (read and placed {read:.1f} s), {cost.peak_mib:.0f} MiB "
+        f"+ Java {java:.0f} MiB; {told['users']:,} users, {told['items']:,} items, {edges:,} edges, {popular:,} counted"
+    )
+
+
+def _start(rules: EngineRules) -> None:
+    from offline.spark.session import open_session
+
+    open_session(rules).range(1).count()
+
+
+def _java_peak(rules: EngineRules) -> float:
+    from offline.spark.session import open_session
+
+    process: Any = open_session(rules).sparkContext._gateway.proc
+    status = Path(f"/proc/{process.pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in status if line.startswith("VmHWM")) / 1024
+
+
+@app.command(name="update")
+def update_command(rows: Rows, share: float = 0.01, threads: int = 1) -> None:
+    """Build on all but a last day's share of rows, update with it, and build on everything."""
+    config = BuildConfig.model_validate({"engine": {"threads": threads, "memory_limit": "4GB"}})
+    reporter = Reporter()
+    jobs = [job for job in JOBS if job is not id_vectors.JOB]
+    with tempfile.TemporaryDirectory(prefix="shortlist-scale-") as name:
+        folder = Path(name)
+        old = interactions(folder / "old", rows, seed=1)
+        day = interactions(folder / "day", round(rows * share), seed=2, of=rows)
+        items = _catalogue(folder / "items.parquet", rows)
+        build(Request(folder / "b", config, Inputs((old,), items), state=folder / "state"), reporter, jobs)
+        with measured() as short:
+            update(UpdateRequest(folder / "b", folder / "state", Inputs((day,))), reporter)
+        with measured() as whole:
+            build(Request(folder / "b", config, Inputs((old, day), items)), reporter, jobs)
+    typer.echo(
+        f"{rows:,} rows, {share:.1%} new: update {short.seconds:.1f} s ({short.cpu_seconds:.1f} s CPU, "
+        f"{short.peak_mib:.0f} MiB), build without id-vectors {whole.seconds:.1f} s ({whole.cpu_seconds:.1f} s CPU, "
+        f"{whole.peak_mib:.0f} MiB): {whole.cpu_seconds / short.cpu_seconds:.1f} times the processor time"
+    )
+
+
+def _catalogue(path: Path, rows: int) -> Path:
+    n_items = max(1, rows // ROWS_AN_ITEM // SHELF) * SHELF
+    generator = np.random.default_rng(3)
+    words = [f"{one} {two}" for one in ("red", "green", "small", "old") for two in ("tea", "cup", "lamp", "book")]
+    titles = [f"{words[n // SHELF % 16]} {number}" for n, number in enumerate(generator.permutation(n_items).tolist())]
+    pq.write_table(pa.table({"item_id": [str(n) for n in range(n_items)], "title": titles}), path)
+    return path
+
+
+if __name__ == "__main__":
+    app()
