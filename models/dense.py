@@ -19,6 +19,9 @@ REQUIRES = (layout.QUERY_ENCODER, layout.ITEM_VECTORS, layout.INDEX)
 _faiss: Any = faiss
 """Untyped: the stubs lack the constructors that take keywords."""
 
+RESCORED = 4
+"""Items whose exact cosine is taken for each one wanted, where an index holds codes."""
+
 MARGIN = 8
 """Further items that a search asks for, to see whether equal scores straddle the end of the list."""
 
@@ -49,10 +52,13 @@ class DenseIndex:
 
     Args:
         index: FAISS, inner product.
+        vectors: float32 [n, d], may be memory-mapped: what cosines are taken from where the index itself holds only
+            product-quantised codes; it then proposes `RESCORED` times as many items as are wanted.
     """
 
-    def __init__(self, index: Any) -> None:
-        self._index = index
+    def __init__(self, index: Any, vectors: Floats) -> None:
+        self._index, self._vectors = index, vectors
+        self._coarse = isinstance(index, faiss.IndexIVFPQ)
 
     def search(self, query: Floats, depth: int, eligible: Eligible) -> tuple[Items, Floats]:
         """The `depth` eligible items of the greatest cosine, best first, ties by item index.
@@ -63,7 +69,7 @@ class DenseIndex:
             eligible: what may be returned.
         """
         selector, barred = self._selector(eligible)
-        reach = depth + barred + MARGIN
+        reach = (depth + barred + MARGIN) * (RESCORED if self._coarse else 1)
         while True:
             items, scores = self._nearest(query, min(reach, self._index.ntotal), selector)
             kept = eligible.allows(items)
@@ -78,7 +84,8 @@ class DenseIndex:
     def _nearest(self, query: Floats, count: int, selector: Any) -> tuple[Items, Floats]:
         scores, items = self._index.search(query[None], count, params=self._parameters(count, selector))
         found = items[0] >= 0
-        return items[0][found].astype(np.int32), scores[0][found]
+        chosen = items[0][found].astype(np.int32)
+        return chosen, self._vectors[chosen] @ query if self._coarse else scores[0][found]
 
     def _parameters(self, count: int, selector: Any) -> Any:
         if isinstance(self._index, faiss.IndexHNSW):
@@ -106,7 +113,7 @@ class Dense:
         faiss.omp_set_num_threads(threads)
         history = int(bundle.manifest.sections["training"]["config"]["history"])
         self.encoder = QueryEncoder(bundle.file(layout.QUERY_ENCODER), encoder_inputs(bundle), history, threads)
-        self.index = DenseIndex(faiss.read_index(str(bundle.file(layout.INDEX))))
+        self.index = DenseIndex(faiss.read_index(str(bundle.file(layout.INDEX))), bundle.array(layout.ITEM_VECTORS))
         self.encoder.encode(np.zeros(1, np.int32))
 
     def nearest(self, history: Items, depth: int, eligible: Eligible) -> tuple[Items, Floats]:

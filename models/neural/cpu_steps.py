@@ -169,7 +169,8 @@ class CpuSteps:
         keys, values = self._memory[layer]
         weights = self._norm(x).reshape(requests, -1, x.shape[1]) @ keys
         softmax_by_head(weights, self._bias)
-        return (weights @ values).reshape(x.shape)
+        mixed: Float32s = weights @ values
+        return mixed.reshape(x.shape)
 
     def _norm(self, x: Float32s) -> Float32s:
         norm = self._decoder.config.norm

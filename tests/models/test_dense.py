@@ -17,7 +17,7 @@ def unit(rows: np.ndarray) -> np.ndarray:
 def flat(vectors: np.ndarray) -> DenseIndex:
     index = faiss.IndexFlatIP(vectors.shape[1])
     index.add(vectors)
-    return DenseIndex(index)
+    return DenseIndex(index, vectors)
 
 
 def expected(vectors: np.ndarray, query: np.ndarray, depth: int, eligible: Eligible) -> list[int]:
@@ -46,21 +46,21 @@ def inverted(vectors: np.ndarray) -> DenseIndex:
     index.train(vectors)
     index.add(vectors)
     index.nprobe = 4
-    return DenseIndex(index)
+    return DenseIndex(index, vectors)
 
 
 def half(vectors: np.ndarray) -> DenseIndex:
     index = faiss.IndexScalarQuantizer(8, faiss.ScalarQuantizer.QT_fp16, faiss.METRIC_INNER_PRODUCT)
     index.train(vectors)
     index.add(vectors)
-    return DenseIndex(index)
+    return DenseIndex(index, vectors)
 
 
 def graph(vectors: np.ndarray) -> DenseIndex:
     index = faiss.IndexHNSWFlat(8, 16, faiss.METRIC_INNER_PRODUCT)
     index.add(vectors)
     index.hnsw.efSearch = 400
-    return DenseIndex(index)
+    return DenseIndex(index, vectors)
 
 
 @pytest.mark.parametrize("make", [inverted, graph, half])

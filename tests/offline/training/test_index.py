@@ -1,8 +1,11 @@
 """Which FAISS index is chosen, and what the manifest says of it."""
 
 import numpy as np
+import pytest
 
-from offline.training.index import IndexConfig, Measured, build_index, choose
+from models.dense import DenseIndex
+from models.retrieval import Eligible
+from offline.training.index import Candidate, IndexConfig, Measured, build_index, choose
 
 
 def vectors(n: int) -> np.ndarray:
@@ -34,9 +37,24 @@ def test_larger_ones_get_a_measured_index_with_its_recall_against_flat() -> None
     assert abs(recall - facts["recall"]) < 0.02
 
 
+def test_beyond_whole_vectors_codes_are_kept_and_the_best_compared_again() -> None:
+    rows = vectors(6000)
+    config = IndexConfig(flat_items=1000, coded_items=5000, depth=10, sample=50, least_recall=0.9)
+    index, facts = build_index(rows, rows[:50], config)
+    assert "codes of 4 x 7 bits" in facts["kind"]
+    assert index.sa_code_size() < rows.shape[1]
+    items, cosines = DenseIndex(index, rows).search(rows[0], 10, Eligible(len(rows)))
+    np.testing.assert_allclose(cosines, rows[items] @ rows[0], rtol=1e-6)
+    truth = np.argsort(-(rows[:50] @ rows.T), axis=1)[:, :10]
+    found = [DenseIndex(index, rows).search(query, 10, Eligible(len(rows)))[0] for query in rows[:50]]
+    recall = np.mean([len(np.intersect1d(a, b)) / 10 for a, b in zip(found, truth, strict=True)])
+    assert recall == pytest.approx(facts["recall"])
+    assert recall > 0.9
+
+
 def test_the_fastest_of_the_faithful_is_chosen_else_the_most_faithful() -> None:
-    fast, slow, wrong = (Measured(kind, recall, us, None) for kind, recall, us in
+    fast, slow, wrong = (Measured(Candidate(kind, None), recall, us) for kind, recall, us in
                          (("fast", 0.985, 10), ("slow", 0.999, 50), ("wrong", 0.5, 1)))  # fmt: skip
-    assert choose([fast, slow, wrong], 0.98).kind == "fast"
-    assert choose([fast, wrong], 0.99).kind == "fast"
-    assert choose([fast, slow, wrong], 0.99).kind == "slow"
+    assert choose([fast, slow, wrong], 0.98).candidate.kind == "fast"
+    assert choose([fast, wrong], 0.99).candidate.kind == "fast"
+    assert choose([fast, slow, wrong], 0.99).candidate.kind == "slow"
