@@ -167,10 +167,9 @@ class CpuSteps:
 
     def _cross_attention(self, x: Float32s, layer: int, requests: int) -> Float32s:
         keys, values = self._memory[layer]
-        weights = self._norm(x).reshape(requests, -1, x.shape[1]) @ keys
+        weights: Float32s = self._norm(x).reshape(requests, -1, x.shape[1]) @ keys
         softmax_by_head(weights, self._bias)
-        mixed: Float32s = weights @ values
-        return mixed.reshape(x.shape)
+        return (weights @ values).reshape(x.shape)
 
     def _norm(self, x: Float32s) -> Float32s:
         norm = self._decoder.config.norm
