@@ -32,8 +32,12 @@ format: setup
 lock: setup  ## hashed locks of the images
 	$(BIN)/python deploy/lock.py
 
-audit sbom licences: setup  ## known vulnerabilities, bill of materials, licences of what the images hold
-	deploy/supply.sh $@
+SUPPLY := .venv/supply/bin
+audit sbom: $(SUPPLY)/pip-audit  ## known vulnerabilities (asks PyPI), bill of materials of what the images hold
+	PATH="$(CURDIR)/$(SUPPLY):$$PATH" deploy/supply.sh $@
+
+licences: $(SUPPLY)/pip-audit setup  ## licences of what the environment of development holds
+	PATH="$(CURDIR)/$(SUPPLY):$$PATH" deploy/supply.sh licences $(BIN)/python
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache build dist *.egg-info
@@ -44,6 +48,11 @@ clean:
 
 .venv/demo: pyproject.toml | .venv/bin/pip
 	$(PIP) install --editable ".[demo]"
+	touch $@
+
+$(SUPPLY)/pip-audit: | .venv/bin/pip
+	$(PYTHON) -m venv .venv/supply
+	$(SUPPLY)/pip --quiet install pip-audit cyclonedx-bom pip-licenses
 	touch $@
 
 .venv/dev: pyproject.toml | .venv/bin/pip
