@@ -154,3 +154,16 @@ async def test_current_is_watched(root: Path, tmp_path: Path) -> None:
             assert watch is not None
             assert not watch.done()
             await anyio.lowlevel.checkpoint()
+
+
+async def test_a_bundle_that_is_deleted_beneath_it_goes_on_serving_everything(root: Path) -> None:
+    service = create_app(quiet(root))
+    async with running(service) as client:
+        shutil.rmtree(root)
+        await service.runtime.refresh()
+        for path in ("/readyz", "/items?q=red", "/items/item-001", "/items/item-001/neighbours"):
+            assert (await client.get(path)).status_code == 200, path
+        rules = {"brand": ["OPI"], "category": ["Nails"], "price": {"gte": 1}}
+        for name in service.runtime.require_engine().serves():
+            answer = await client.post(f"/recommend/{name}", json={"history": ["item-001"], "filter": rules})
+            assert answer.status_code == 200, name

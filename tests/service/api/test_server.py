@@ -13,6 +13,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from models.errors import ConfigError
+from service.commands.serve import read_settings
 from tests.service.api.conftest import ITEM_IDS, Served, serving
 
 BODY = {"history": ["item-010", "item-020"], "k": 20}
@@ -203,3 +205,18 @@ def test_a_bad_setting_is_named_and_exits_2(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "SHORTLIST_DEADLINE_MS" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+SECRET = "a-secret"
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [("ADMIN_KEY", SECRET), ("API_KEYS", SECRET), ("API_KEYS", f'[{{"key": "{SECRET}", "scopes": ["read"]}}]')],
+)
+def test_a_bad_secret_is_named_and_not_shown(monkeypatch: pytest.MonkeyPatch, variable: str, value: str) -> None:
+    monkeypatch.setenv(f"SHORTLIST_{variable}", value)
+    with pytest.raises(ConfigError) as refused:
+        read_settings()
+    assert f"SHORTLIST_{variable}" in str(refused.value)
+    assert SECRET not in str(refused.value)

@@ -49,6 +49,14 @@ def test_the_server_dies_with_the_process_that_started_it(tmp_path: Path) -> Non
     assert not child.is_running()
 
 
+def test_the_socket_of_a_folder_too_deep_for_one_is_found_by_others(tmp_path: Path) -> None:
+    config = EmbeddedRedisConfig(tmp_path / ("deep-" * 20) / "redis")
+    with EmbeddedRedis(config) as server:
+        assert EmbeddedRedis(config).url == server.url
+        with redis.Redis.from_url(EmbeddedRedis(config).url) as client:
+            assert client.ping()
+
+
 def test_a_second_server_in_the_same_folder_is_refused(tmp_path: Path) -> None:
     config = EmbeddedRedisConfig(tmp_path)
     with EmbeddedRedis(config), pytest.raises(ConfigError, match="running Redis server"):

@@ -96,6 +96,18 @@ async def test_streams_are_bounded_and_survive_a_lost_redis(link: RedisLink, tmp
     await nowhere.aclose()
 
 
+async def test_long_records_make_a_stream_shorter(link: RedisLink) -> None:
+    stream = StreamSink(link, StreamConfig("long", max_bytes=1 << 20, batch=100))
+    stream.start()
+    for number in range(2_000):
+        stream.put({"user_id": "u", "number": number, "items": ["x" * 100] * 50})
+    await stream.close()
+    used = await link.call(lambda client: client.memory_usage("long", samples=0))
+    kept = await link.call(lambda client: client.xlen("long"))
+    assert 100 < kept < 400
+    assert used < 3 << 20
+
+
 def test_the_key_is_made_once_and_only_its_owner_may_read_it(tmp_path: Path) -> None:
     path = tmp_path / "run" / "sink.key"
     keys = {stored_key(path) for _ in range(3)}

@@ -190,7 +190,8 @@ def test_when_the_parent_is_killed_nothing_of_it_stays(root: Path) -> None:
 
 
 def test_admin_and_metrics_move_to_a_port_of_their_own(root: Path) -> None:
-    environment = {"admin_port": "0", "admin_key": "admin-key-0123456789"}
+    reader = '[{"key": "reader-key-0123456789", "scopes": ["read"]}]'
+    environment = {"admin_port": "0", "admin_key": "admin-key-0123456789", "api_keys": reader}
     with serving(root, **environment) as server:
         wait(lambda: answers(server.url))
         (api,) = children(server.process, "service.supervisor.api")
@@ -199,7 +200,9 @@ def test_admin_and_metrics_move_to_a_port_of_their_own(root: Path) -> None:
         admin = f"http://127.0.0.1:{admin_port}"
         assert httpx.get(f"{server.url}/metrics", timeout=60).status_code == 404
         assert httpx.get(f"{server.url}/admin/bundles", timeout=60).status_code == 404
-        assert "shortlist_bundle_info" in httpx.get(f"{admin}/metrics", timeout=60).text
+        scraped = httpx.get(f"{admin}/metrics", timeout=60).text  # who discovers its targets sends no key
+        assert "shortlist_bundle_info" in scraped
+        assert httpx.get(f"{admin}/admin/bundles", timeout=60).status_code == 401
         key = {"x-api-key": "admin-key-0123456789"}
         assert httpx.get(f"{admin}/admin/bundles", headers=key, timeout=60).status_code == 200
         assert httpx.post(f"{admin}/recommend", json=BODY, timeout=60).status_code == 404
