@@ -224,6 +224,14 @@ def flip_figures(service: Service, path: str, body: dict[str, object], item: str
     return {"median_ms": round(statistics.median(took), 1), "worst_ms": round(max(took), 1)}
 
 
+def worker_flip_figures(service: Service, items: list[str]) -> dict[str, float]:
+    """The same for what a worker generates."""
+    body: dict[str, object] = {"history": items, "k": 20, "exclude_seen": False}
+    wait(lambda: service.recovered("/recommend/gr", body))
+    first = httpx.post(f"{service.url}/recommend/gr", json=body, timeout=60).json()["items"][0]["item_id"]
+    return flip_figures(service, "/recommend/gr", body, first)
+
+
 def swap_figures(service: Service, arguments: argparse.Namespace) -> dict[str, object]:
     """Switch between the two newest versions under load."""
     versions = sorted(path.name for path in service.bundles.iterdir() if (path / "manifest.json").exists())[-2:]
@@ -254,25 +262,32 @@ def drain_figures(service: Service, arguments: argparse.Namespace) -> dict[str, 
     return {"exit_code": code, "seconds": round(took, 2), **work.figures()}
 
 
+class Figures(dict[str, object]):
+    """What was measured so far, each part told on standard error as it comes."""
+
+    def __setitem__(self, name: str, figure: object) -> None:
+        super().__setitem__(name, figure)
+        print(json.dumps({name: figure}), file=sys.stderr, flush=True)
+
+
 def run(arguments: argparse.Namespace, folder: Path) -> dict[str, object]:
     """Every fault in turn."""
+    figures = Figures()
     service = Service(linked_copy(arguments.bundles, folder), folder, arguments.processes, arguments.port)
     try:
         items = service.items()
         store_history(service, items)
         with load(service.url, arguments.callers, "/recommend", {"user_id": "faults", "k": 20}) as calm:
             time.sleep(arguments.seconds)
-        figures: dict[str, object] = {"calm": calm.figures(), "memory_mb_before": service.memory_mb()}
-        figures["redis_killed"] = fault_figures(service, "redis", "/recommend", arguments)
-        figures["api_killed"] = fault_figures(service, "api", "/recommend", arguments)
-        if service.parts("worker"):
-            figures["worker_killed"] = fault_figures(service, "worker", "/recommend/gr", arguments)
+        figures["calm"], figures["memory_mb_before"] = calm.figures(), service.memory_mb()
         figures["stock_flip"] = flip_figures(service, "/recommend/popular", {"k": 500}, items[0])
         if service.parts("worker"):
-            body: dict[str, object] = {"history": items, "k": 20, "exclude_seen": False}
-            first = httpx.post(f"{service.url}/recommend/gr", json=body, timeout=60).json()["items"][0]["item_id"]
-            figures["stock_flip_worker"] = flip_figures(service, "/recommend/gr", body, first)
+            figures["stock_flip_worker"] = worker_flip_figures(service, items)
+        figures["redis_killed"] = fault_figures(service, "redis", "/recommend", arguments)
+        if service.parts("worker"):
+            figures["worker_killed"] = fault_figures(service, "worker", "/recommend/gr", arguments)
         figures["swaps"] = swap_figures(service, arguments)
+        figures["api_killed"] = fault_figures(service, "api", "/recommend", arguments)
         figures["memory_mb_after"] = service.memory_mb()
         figures["sigterm"] = drain_figures(service, arguments)
     finally:
