@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import orjson
@@ -85,22 +86,25 @@ class LiveRoutes:
         return [parse(EventBody, body).event_of()]
 
     async def append(self, events: list[Event]) -> dict[str, int]:
-        """Append each user's events and note the new ones."""
+        """Append each user's events and note the new ones.
+
+        Where Redis fails in the middle, what some users' histories took is noted all the same: sent again it would be
+        a repetition.
+        """
         live, by_user = self.live(), defaultdict(list)
         for event in events:
             by_user[event.user_id].append(event)
-        try:
-            fresh = await asyncio.gather(*(live.histories.append(user, own) for user, own in by_user.items()))
-        except RedisDownError:
-            raise _redis_down() from None
-        new = [
-            event
-            for own, flags in zip(by_user.values(), fresh, strict=True)
-            for event, flag in zip(own, flags, strict=True)
-            if flag
-        ]
+        written = await asyncio.gather(
+            *(live.histories.append(user, own) for user, own in by_user.items()), return_exceptions=True
+        )
+        new = list(_fresh(by_user.values(), written))
         for event in new:
             live.journal.happened(event)
+        for failure in written:
+            if isinstance(failure, RedisDownError):
+                raise _redis_down() from None
+            if isinstance(failure, BaseException):
+                raise failure
         return {"accepted": len(new), "duplicates": len(events) - len(new)}
 
     async def history(self, user_id: str) -> dict[str, Any]:
@@ -134,6 +138,13 @@ class LiveRoutes:
     def known(self, item_id: str) -> bool:
         """Whether the served bundle holds an item."""
         return self._runtime.require_engine().bundle.ids.index(item_id) >= 0
+
+
+def _fresh(by_user: Iterable[list[Event]], written: Iterable[list[bool] | BaseException]) -> Iterator[Event]:
+    """Events that their histories took, and did not know."""
+    for events, flags in zip(by_user, written, strict=True):
+        if not isinstance(flags, BaseException):
+            yield from (event for event, new in zip(events, flags, strict=True) if new)
 
 
 def _redis_down() -> Exception:

@@ -13,10 +13,12 @@ from pathlib import Path
 import httpx
 import orjson
 import pytest
+import redis
 
 from models.bundle import versions
 from models.words import RetrieverName
 from service.app import Service
+from service.redis.keys import user_tag
 from service.redis.link import RedisLink
 from service.redis.server import EmbeddedRedis, EmbeddedRedisConfig
 from service.sinks.pseudonym import pseudonym
@@ -175,6 +177,21 @@ async def test_events_are_written_in_the_columns_of_interactions(root: Path, red
     assert len(lines) == 1
     assert {"user_id", "item_id", "timestamp", "event"} <= record.keys()
     assert (record["item_id"], record["request_id"], record["event"]) == ("item-001", "r1", "view")
+
+
+async def test_a_batch_that_redis_takes_by_halves_is_written_down_once(root: Path, tmp_path: Path) -> None:
+    with EmbeddedRedis(EmbeddedRedisConfig(tmp_path / "redis")) as server, redis.Redis.from_url(server.url) as operator:
+        settings = settings_for(root, server.url)
+        async with running(settings) as (_, client):
+            taken = [f"~shortlist:{{{part}}}*" for part in (user_tag("u1"), "stock", "experiments", "gr", "events")]
+            operator.execute_command("ACL", "SETUSER", "default", "resetkeys", *taken)
+            batch = [event(1, "item-001", user_id="u1"), event(1, "item-001", user_id="u2")]
+            assert (await client.post("/events", json=batch)).status_code == 503
+            operator.execute_command("ACL", "SETUSER", "default", "allkeys")
+            again = await client.post("/events", json=batch)
+            assert again.json() == {"accepted": 1, "duplicates": 1}
+    lines = [line for file in (settings.sinks / "events").glob("*.jsonl") for line in file.read_bytes().splitlines()]
+    assert len({orjson.loads(line)["user_id"] for line in lines}) == len(lines) == 2
 
 
 async def test_a_variant_may_be_served_from_a_second_bundle(root: Path, redis_url: str) -> None:

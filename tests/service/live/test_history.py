@@ -12,7 +12,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from service.history import Event, HistoryConfig, HistoryStore, Seen, counted
 from service.redis import keys
 from service.redis.link import LinkConfig, RedisDownError, RedisLink
-from service.redis.server import EmbeddedRedis
+from service.redis.server import EmbeddedRedis, EmbeddedRedisConfig
+from service.stock import Stock
 
 pytestmark = pytest.mark.anyio
 NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)
@@ -90,6 +91,26 @@ async def test_a_full_history_takes_a_bounded_amount_of_memory(link: RedisLink) 
         await store.append(f"user-{number}", full)
     sizes = await asyncio.gather(*(link.call(lambda client, n=n: client.memory_usage(n)) for n in await names(link)))
     assert sum(sizes) / 200 < 12_000
+
+
+async def test_thousands_of_users_stay_within_the_memory_that_redis_may_take_and_stock_is_kept(tmp_path: Path) -> None:
+    with EmbeddedRedis(EmbeddedRedisConfig(tmp_path / "redis", maxmemory_mb=16)) as server:
+        link = RedisLink(LinkConfig(server.url))
+        await Stock(link).set_available({"sold-out": False})
+        store = HistoryStore(link, HistoryConfig(write_timeout_s=30))
+        past = [event(number, f"item-{number:06}", number) for number in range(20)]
+        for begin in range(0, 10_000, 50):
+            users = range(begin, begin + 50)
+            await asyncio.gather(*(store.append(f"user-{number}", past) for number in users))
+        used = await link.call(lambda client: client.info("memory"), timeout_s=30)
+        held = await link.call(lambda client: client.dbsize(), timeout_s=30)
+        assert used["used_memory"] < 18 << 20
+        assert held < 2 * 9_000
+        assert len(await store.read("user-9999")) == 20
+        again = Stock(link)
+        await again.table.refresh()
+        assert not again.overrides["sold-out"].available
+        await link.aclose()
 
 
 async def names(link: RedisLink) -> list[bytes]:

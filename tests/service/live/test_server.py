@@ -28,7 +28,7 @@ def test_an_acknowledged_write_outlives_a_killed_server(tmp_path: Path, binary: 
         assert client.get("kept") == b"yes"
 
 
-def test_memory_is_bounded_and_only_keys_with_a_time_to_live_may_leave(redis_server: EmbeddedRedis) -> None:
+def test_only_keys_with_a_time_to_live_may_leave(redis_server: EmbeddedRedis) -> None:
     with redis.Redis.from_url(redis_server.url) as client:
         config = client.config_get("maxmemory*")
     assert config["maxmemory"] == str(512 << 20)
