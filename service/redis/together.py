@@ -73,7 +73,7 @@ class Together:
     async def _ask(self, client: Redis, keys: list[str]) -> list[Any]:
         pipeline = client.pipeline(transaction=False)
         for key in keys:
-            pipeline.zrange(key, -self._count, -1)
+            pipeline.execute_command("ZRANGE", key, -self._count, -1)
         return list(await pipeline.execute(raise_on_error=False))
 
 
