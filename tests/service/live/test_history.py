@@ -152,8 +152,8 @@ async def test_a_caller_that_leaves_or_whose_key_is_broken_leaves_the_others_alo
 async def test_each_reader_waits_only_as_long_as_it_may(link: RedisLink) -> None:
     store = HistoryStore(link)
     await store.append("u", [event(1, "a", 1)])
-    await link.call(lambda client: client.client_pause(300, all=True))
-    patient = asyncio.ensure_future(store.item_ids("u", timeout_s=5))
+    await link.call(lambda client: client.client_pause(2000, all=True))
+    patient = asyncio.ensure_future(store.item_ids("u", timeout_s=30))
     with pytest.raises(RedisDownError, match="20 ms"):
         await store.item_ids("u", timeout_s=0.02)
     assert not patient.done()
