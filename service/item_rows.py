@@ -167,7 +167,8 @@ class ItemRows:
     def __init__(self, ids: ItemIds) -> None:
         self._data, self._offsets = read_only(ids.data), read_only(ids.offsets)
         nothing = Candidates(np.empty(0, np.int32), np.empty(0, np.float32), np.empty(0, np.uint8))
-        self.json(nothing), self.ids_json(nothing)  # compile
+        for compiled_at_first_use in (self.json, self.ids_json):
+            compiled_at_first_use(nothing)
 
     def ids_json(self, candidates: Candidates) -> bytes:
         """The ids of the list as a JSON array."""
