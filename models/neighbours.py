@@ -1,6 +1,6 @@
 """Text neighbours of every item, computed offline: exact up to a stated catalogue size, then by an inverted file."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -8,7 +8,7 @@ import faiss
 import numpy as np
 
 from models.kernels import compiled, read_only
-from models.similarity import Floats, Items, dot, is_blank, nearest
+from models.similarity import Floats, Items, Mask, dot, is_blank, nearest
 from models.topk import best, pack, unpack
 
 BLOCK_BYTES = 64 * 2**20
@@ -54,23 +54,95 @@ def _settle(embeddings: Floats, anchor: int, rough: Floats, slack: float, row: I
 
 
 @compiled
-def _settle_block(embeddings: Floats, first: int, rough: Floats, slack: float, rows: Items) -> None:
+def _settle_rows(embeddings: Floats, anchors: Items, rough: Floats, slack: float, rows: Items) -> None:
     for place in range(len(rough)):
-        if not is_blank(embeddings[first + place]):
-            _settle(embeddings, first + place, rough[place], slack, rows[place])
+        if not is_blank(embeddings[anchors[place]]):
+            _settle(embeddings, anchors[place], rough[place], slack, rows[place])
 
 
-def _exact(embeddings: Floats, rows: Items, progress: Progress) -> None:
-    """Blocks of a matrix product propose, exact cosines decide; memory is one block."""
-    n_items, width = embeddings.shape
-    blank = ~embeddings.any(axis=1)
-    slack = 4 * width * float(np.finfo(np.float32).eps)
-    step = max(1, BLOCK_BYTES // (4 * n_items))
-    for first in range(0, n_items, step):
-        rough = embeddings[first : first + step] @ embeddings.T
-        rough[:, blank] = -np.inf
-        _settle_block(embeddings, first, rough, slack, rows[first : first + len(rough)])
-        progress(len(rough))
+def block_rows(n_items: int) -> int:
+    """Items that are compared with all others at once, so that memory is one block."""
+    return max(1, BLOCK_BYTES // (4 * n_items))
+
+
+def exact_block(embeddings: Floats, first: int, rows: int, m: int) -> Items:
+    """int32 [rows, m]: neighbours of the items from `first` on: a matrix product proposes, exact cosines decide.
+
+    Args:
+        embeddings: float32 [n, d], L2-normalised, a zero row = no text.
+        first: the first item.
+        rows: number of items.
+        m: neighbours kept, less than n.
+    """
+    anchors = np.arange(first, min(first + rows, len(embeddings)), dtype=np.int32)
+    return _exact_rows(read_only(embeddings), anchors, m)
+
+
+def merged_neighbours(embeddings: Floats, rows: Items, changed: Items, stale: Mask) -> None:
+    """Bring exact neighbours up to date in place after some embeddings changed; equal to computing all of them anew.
+
+    Args:
+        embeddings: float32 [n, d], read-only.
+        rows: int32 [n, m], lists of before; what they hold of items that did not change still is in order.
+        changed: int32, rising: items with another embedding than before, new ones included.
+        stale: bool [n]: lists that must be computed anew, those of changed items and those that held one among them.
+    """
+    step = block_rows(len(embeddings))
+    anew = np.flatnonzero(stale)
+    for first in range(0, len(anew), step):
+        some = anew[first : first + step]
+        rows[some] = _exact_rows(embeddings, some.astype(np.int32), rows.shape[1])
+    newcomers = read_only(changed[embeddings[changed].any(axis=1)])
+    slack = 4 * embeddings.shape[1] * float(np.finfo(np.float32).eps)
+    for first in range(0, len(embeddings) if len(newcomers) else 0, step):
+        rough = embeddings[first : first + step] @ embeddings[newcomers].T
+        _merge_block(embeddings, first, rough, slack, newcomers, stale, rows)
+
+
+@compiled
+def _merge_block(
+    embeddings: Floats, first: int, rough: Floats, slack: float, newcomers: Items, stale: Mask, rows: Items
+) -> None:
+    m = rows.shape[1]
+    items, scores = np.empty(m + len(newcomers), np.int32), np.empty(m + len(newcomers), np.float32)
+    for place in range(len(rough)):
+        anchor = first + place
+        if stale[anchor] or is_blank(embeddings[anchor]):
+            continue
+        row, found = rows[anchor], 0
+        while found < m and row[found] >= 0:
+            found += 1
+        lowest = dot(embeddings[anchor], embeddings[row[m - 1]]) - slack if found == m else -np.inf
+        old = found
+        for column in range(len(newcomers)):
+            if rough[place, column] >= lowest and newcomers[column] != anchor:
+                items[found] = newcomers[column]
+                found += 1
+        if found == old:
+            continue
+        items[:old] = row[:old]
+        for candidate in range(found):
+            scores[candidate] = dot(embeddings[anchor], embeddings[items[candidate]])
+        keys = np.empty(found, np.int64)
+        pack(scores[:found], items[:found], keys)
+        chosen = best(keys, m)
+        unpack(chosen, scores[: len(chosen)], row[: len(chosen)])
+
+
+def _exact_rows(embeddings: Floats, anchors: Items, m: int) -> Items:
+    slack = 4 * embeddings.shape[1] * float(np.finfo(np.float32).eps)
+    rough = embeddings[anchors] @ embeddings.T
+    rough[:, ~embeddings.any(axis=1)] = -np.inf
+    found = np.full((len(rough), m), -1, np.int32)
+    _settle_rows(embeddings, read_only(anchors), rough, slack, found)
+    return found
+
+
+def exact_blocks(embeddings: Floats, m: int) -> Iterator[Items]:
+    """Neighbours of all items, a block at a time."""
+    step = block_rows(len(embeddings))
+    for first in range(0, len(embeddings), step):
+        yield exact_block(embeddings, first, step, m)
 
 
 def _inverted_file(embeddings: Floats, rows: Items, config: NeighbourConfig, progress: Progress) -> None:
@@ -114,8 +186,24 @@ def _recall(embeddings: Floats, rows: Items, sample: int) -> float:
     return float(np.mean(shares)) if shares else 1.0
 
 
+def width(n_items: int, config: NeighbourConfig) -> int:
+    """Neighbours kept an item: at most all others, at least one column."""
+    return max(1, min(config.m, n_items - 1))
+
+
+def _fill(rows: Items, blocks: Iterable[Items], progress: Progress) -> None:
+    first = 0
+    for block in blocks:
+        rows[first : first + len(block)] = block
+        first += len(block)
+        progress(len(block))
+
+
 def text_neighbours(
-    embeddings: Floats, config: NeighbourConfig, progress: Progress = lambda _: None
+    embeddings: Floats,
+    config: NeighbourConfig,
+    progress: Progress = lambda _: None,
+    blocks: Iterable[Items] | None = None,
 ) -> tuple[Items, dict[str, Any]]:
     """Nearest items by cosine of every item with text, itself left out.
 
@@ -123,17 +211,18 @@ def text_neighbours(
         embeddings: float32 [n, d], L2-normalised, a zero row = no text.
         config: how.
         progress: told the number of items done.
+        blocks: what `exact_blocks` gives, computed elsewhere; None = compute it here.
 
     Returns:
         int32 [n, m] best first, ties by item index, padded with -1, where m is at most n - 1 (and at least 1);
         and the facts for the manifest: the method and its recall.
     """
     embeddings = read_only(np.ascontiguousarray(embeddings))
-    rows = np.full((len(embeddings), max(1, min(config.m, len(embeddings) - 1))), -1, np.int32)
+    rows = np.full((len(embeddings), width(len(embeddings), config)), -1, np.int32)
     facts = {**asdict(config), "m": rows.shape[1]}
     if len(embeddings) <= config.exact_items:
         if len(embeddings) > 1:
-            _exact(embeddings, rows, progress)
+            _fill(rows, exact_blocks(embeddings, rows.shape[1]) if blocks is None else blocks, progress)
         return rows, {**facts, "method": "exact", "recall": 1.0}
     _inverted_file(embeddings, rows, config, progress)
     return rows, {**facts, "method": "inverted file", "recall": _recall(embeddings, rows, config.sample)}

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from models.kernels import compiled
+from models.kernels import compiled, read_only
 from models.rings import N_RINGS, Offsets, Reverse, RingConfig, RingInputs, stamp_of, trace
 from models.similarity import Floats, Items, dot
 from models.topk import best, pack, unpack
@@ -89,7 +89,7 @@ def _block(
     reverse: Reverse,
     neighbours: Items,
     limits: tuple[float, int, int, int, int],
-    first: int,
+    anchors: Items,
     room: Scratch,
     ends: Items,
     sizes: Items,
@@ -100,7 +100,7 @@ def _block(
     depth = (limits[2], limits[3], limits[4])
     total = 0
     for row in range(len(ends)):
-        anchor, begin = first + row, total
+        anchor, begin = anchors[row], total
         found[row] = trace(inputs, anchor, max_walks, room.queue, room.seen, room.ends)
         for ring in range(found[row] + 1, N_RINGS + 1):
             _probe(reverse, anchor, ring, found[row], neighbours[anchor], room)
@@ -116,7 +116,7 @@ def _block(
 
 @dataclass(frozen=True, slots=True)
 class RingBlock:
-    """Ring lists of consecutive anchors.
+    """Ring lists of some anchors.
 
     Attributes:
         items: int32, rings 1, 2, 3 of the first anchor, then of the next...; best first.
@@ -134,27 +134,58 @@ class RingBlock:
     found: Items
 
 
-def ring_blocks(inputs: RingInputs, backwards: Reverse, neighbours: Items, config: RingConfig) -> Iterator[RingBlock]:
-    """Ring lists of all anchors in index order, a block at a time, on one core.
+def ring_block(
+    inputs: RingInputs, backwards: Reverse, neighbours: Items, config: RingConfig, anchors: Items
+) -> RingBlock:
+    """Ring lists of some anchors, on one core.
 
     Args:
         inputs: graph and embeddings.
         backwards: the graph reversed.
         neighbours: int32 [n, m], text neighbours, padded with -1.
         config: alpha, depth, limits.
+        anchors: int32 [anchors].
     """
-    n_items = len(inputs.offsets) - 1
-    widest = sum(config.depth) + (N_RINGS - 1) * neighbours.shape[1]
-    room, keys = scratch(n_items), np.empty(config.block * widest, np.int64)
+    rows = len(anchors)
+    room = scratch(len(inputs.offsets) - 1)
+    keys = np.empty(rows * (sum(config.depth) + (N_RINGS - 1) * neighbours.shape[1]), np.int64)
     limits = (float(config.alpha), config.max_walks, *config.depth)
+    ends, sizes = np.empty((rows, N_RINGS), np.int32), np.empty((rows, N_RINGS), np.int32)
+    found = np.empty(rows, np.int32)
+    total = _block(inputs, backwards, neighbours, limits, read_only(anchors), room, ends, sizes, found, keys)
+    items, scores = np.empty(total, np.int32), np.empty(total, np.float32)
+    unpack(keys[:total], scores, items)
+    return RingBlock(items, scores, ends, sizes, found)
+
+
+def ring_blocks(inputs: RingInputs, backwards: Reverse, neighbours: Items, config: RingConfig) -> Iterator[RingBlock]:
+    """Ring lists of all anchors in index order, `config.block` of them at a time; arguments as in `ring_block`."""
+    n_items = len(inputs.offsets) - 1
     for first in range(0, n_items, config.block):
-        rows = min(config.block, n_items - first)
-        ends, sizes = np.empty((rows, N_RINGS), np.int32), np.empty((rows, N_RINGS), np.int32)
-        found = np.empty(rows, np.int32)
-        total = _block(inputs, backwards, neighbours, limits, first, room, ends, sizes, found, keys)
-        items, scores = np.empty(total, np.int32), np.empty(total, np.float32)
-        unpack(keys[:total], scores, items)
-        yield RingBlock(items, scores, ends, sizes, found)
+        anchors = np.arange(first, min(first + config.block, n_items), dtype=np.int32)
+        yield ring_block(inputs, backwards, neighbours, config, anchors)
+
+
+@compiled
+def rescore_first(
+    inputs: RingInputs, anchors: Items, starts: Offsets, alpha: float, depth: int, items: Items, scores: Floats
+) -> None:
+    """Write ring 1 of anchors whose targets are as before but whose weights are not, into lists that hold the rest.
+
+    Args:
+        inputs: graph and embeddings.
+        anchors: int32 [a].
+        starts: int64 [a], where each anchor's list starts.
+        alpha: weight of the edge.
+        depth: items stored of ring 1.
+        items: int32, written.
+        scores: float32, written.
+    """
+    for place in range(len(anchors)):
+        anchor, start = anchors[place], starts[place]
+        members = inputs.targets[inputs.offsets[anchor] : inputs.offsets[anchor + 1]]
+        keys = score_ring(inputs, anchor, 1, members, alpha, depth)
+        unpack(keys, scores[start : start + len(keys)], items[start : start + len(keys)])
 
 
 @dataclass(frozen=True, slots=True)

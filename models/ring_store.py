@@ -1,6 +1,6 @@
 """Ring lists into a bundle: streamed to the disk a block at a time, and what the manifest says of them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ from models.bundle import layout
 from models.bundle.writer import BundleWriter
 from models.graph import Graph
 from models.kernels import read_only
-from models.ring_lists import anchor_rings, ring_blocks
+from models.ring_lists import RingBlock, anchor_rings, ring_blocks
 from models.rings import N_RINGS, RingConfig, RingInputs, reverse, ring_inputs
 from models.similarity import Floats, Items
 
@@ -32,15 +32,13 @@ def _offsets(ends: Items) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     return offsets
 
 
-def _stream(
-    writer: BundleWriter, inputs: RingInputs, graph: Graph, neighbours: Items, config: RingConfig, progress: Any
-) -> _Stored:
+def _stream(writer: BundleWriter, blocks: Iterable[RingBlock], progress: Any) -> _Stored:
     kept = []
     with (
         writer.stream_array(layout.RING_ITEMS, np.int32) as items,
         writer.stream_array(layout.RING_SCORES, np.float32) as scores,
     ):
-        for block in ring_blocks(inputs, reverse(graph), read_only(neighbours), config):
+        for block in blocks:
             items.append(block.items)
             scores.append(block.scores)
             kept.append(_Stored(block.ends, block.sizes, block.found))
@@ -80,6 +78,7 @@ def write_ring_lists(
     neighbours: Items,
     config: RingConfig,
     progress: Callable[[int], None] = lambda _: None,
+    blocks: Iterable[RingBlock] | None = None,
 ) -> dict[str, Any]:
     """Compute the ring lists of every anchor, write the five ring arrays and the manifest section `rings`.
 
@@ -90,12 +89,15 @@ def write_ring_lists(
         neighbours: int32 [n, m], text neighbours, padded with -1.
         config: alpha, depth, limits.
         progress: told the number of anchors done since the last call.
+        blocks: what `ring_blocks` gives, computed elsewhere; None = compute it here.
 
     Returns:
         The facts of the section.
     """
     inputs = ring_inputs(graph, embeddings)
-    stored = _stream(writer, inputs, graph, neighbours, config, progress)
+    if blocks is None:
+        blocks = ring_blocks(inputs, reverse(graph), read_only(neighbours), config)
+    stored = _stream(writer, blocks, progress)
     writer.add_array(layout.RING_OFFSETS, _offsets(stored.ends))
     writer.add_array(layout.RING_ENDS, stored.ends)
     writer.add_array(layout.RING_SIZES, stored.sizes)

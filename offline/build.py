@@ -1,6 +1,6 @@
 """Building a bundle: all jobs, one after another, measured, published only when complete."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from models.bundle.writer import BundleWriter
 from models.errors import ConfigError
 from offline.config import BuildConfig
 from offline.dataset import Inputs
+from offline.increment.begin import keeping
 from offline.jobs.base import Context, Job
 from offline.jobs.catalog import JOBS, job_named, with_dependents
 from offline.measure import measured
@@ -47,12 +48,14 @@ class Request:
         config: the build configuration.
         inputs: the user's files; None = only what the current bundle holds.
         vectors: the user's own item vectors.
+        state: root of the states from which `shortlist update` goes on; None = keep none.
     """
 
     bundles: Path
     config: BuildConfig
     inputs: Inputs | None = None
     vectors: Path | None = None
+    state: Path | None = None
 
 
 def build(request: Request, reporter: Reporter, jobs: Sequence[Job] = JOBS) -> str:
@@ -65,7 +68,10 @@ def build(request: Request, reporter: Reporter, jobs: Sequence[Job] = JOBS) -> s
     """
     with _new_writer(request) as writer:
         context = Context(writer, request.config, request.inputs, request.vectors, reporter)
-        return _run_and_publish(context, jobs, {})
+        if request.state is None:
+            return _run_and_publish(context, jobs, {})
+        with keeping(request.state, context) as finish:
+            return _run_and_publish(context, jobs, {}, finish)
 
 
 def run_job(request: Request, name: str, reporter: Reporter) -> str:
@@ -127,11 +133,17 @@ def _leave_out(writer: BundleWriter, names: Sequence[str], reporter: Reporter) -
         reporter.say(f"left out, train them again: {', '.join(gone)}")
 
 
-def _run_and_publish(context: Context, jobs: Sequence[Job], costs: dict[str, dict[str, float]]) -> str:
+def _run_and_publish(
+    context: Context,
+    jobs: Sequence[Job],
+    costs: dict[str, dict[str, float]],
+    finish: Callable[[], None] = lambda: None,
+) -> str:
     try:
         with measured() as total:
             for job in jobs:
                 costs[job.name] = _run_measured(context, job)
+            finish()
         context.writer.section(JOB_COSTS, costs)
     finally:
         context.close()

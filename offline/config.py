@@ -144,9 +144,24 @@ class RingRules(_Section):
     """Probed anchors whose recall is measured against the exact rings."""
 
 
-class EngineRules(_Section):
-    """Resources of a build."""
+class EngineKind(StrEnum):
+    """What reads and counts interactions."""
 
+    DUCKDB = "duckdb"
+    SPARK = "spark"
+
+
+class EngineRules(_Section):
+    """Engine and resources of a build."""
+
+    kind: EngineKind = EngineKind.DUCKDB
+    """`duckdb`: on this machine; `spark`: the same expressions on a cluster."""
+    master: str | None = None
+    """Spark's master URL, such as `local[4]` or `yarn`; absent = that of spark-submit, else `local[*]`."""
+    work: str | None = None
+    """Folder or URI for Spark's tables, which are gone after the build; on a cluster one that all nodes reach."""
+    processes: int = Field(1, ge=1, le=256)
+    """Processes that work on blocks of items side by side, each with `threads`; Spark uses its own instead."""
     threads: int = Field(1, ge=1, le=256)
     """Threads of the query engine, the text encoder and the ring kernels."""
     memory_limit: str = Field("1GB", pattern=r"^\d+(\.\d+)? ?(MB|GB|MiB|GiB)$")

@@ -1,6 +1,7 @@
 """Interactions and catalogue, read and joined: what the jobs and the evaluation start from."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -13,14 +14,14 @@ import pyarrow as pa
 
 from models.errors import InputError
 from models.ids import ItemIds
-from models.retrieval import Items
 from models.words import Split
 from offline import expressions
-from offline.config import BuildConfig, UnknownItems
+from offline.config import BuildConfig, EngineKind, EngineRules, UnknownItems
+from offline.counts import RatingCounts, Transitions, counted_ratings, counted_transitions, numbers
 from offline.ingest.catalogue import Catalogue, items_only, read_catalogue
-from offline.ingest.columns import COUNT, COUNTS, ITEM, ITEM_ID, LENGTH, NEXT_ITEM, RATING_COUNT, RATING_SUM, USER_ID
-from offline.ingest.engine import Engine
-from offline.ingest.interactions import INTERACTIONS, read_interactions
+from offline.ingest.columns import COUNT, ITEM, ITEM_ID, LENGTH, USER_ID
+from offline.ingest.engine import Engine, QueryEngine, Source
+from offline.ingest.interactions import INTERACTIONS, Accepted, Group, accept, known_groups, report_of
 from offline.ingest.report import IngestReport
 from offline.split import Sequences
 
@@ -32,27 +33,13 @@ class Inputs:
     """The user's files.
 
     Attributes:
-        interactions: in the order in which equal timestamps are to be taken.
+        interactions: in the order in which equal timestamps are to be taken; folders of Parquet files, and with Spark
+            URIs, too.
         items: the catalogue; None = the items are those of the interactions.
     """
 
-    interactions: tuple[Path, ...]
-    items: Path | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Transitions:
-    """How often an item directly follows another in training sequences.
-
-    Attributes:
-        sources: int32 [E], rising.
-        targets: int32 [E], rising within a source.
-        counts: int64 [E].
-    """
-
-    sources: Items
-    targets: Items
-    counts: npt.NDArray[np.int64]
+    interactions: tuple[Source, ...]
+    items: Source | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,62 +51,57 @@ class Dataset:
         ids: its ids.
         report: what was dropped and why.
         split: how the sequences are divided.
+        accepted: what reading found before the catalogue was looked at.
+        groups: accepted rows by what is odd about them.
     """
 
-    engine: Engine
+    engine: QueryEngine
     items: pa.Table
     ids: ItemIds
     report: IngestReport
     split: Split
+    accepted: Accepted
+    groups: list[Group]
 
     def _rows(self) -> Any:
-        return self.engine.backend.table(ROWS)
+        return self.engine.table(ROWS)
 
     def _arrow(self, expression: Callable[[Any], Any]) -> pa.Table:
-        return self.engine.backend.to_pyarrow(expression(self._rows()))
+        return self.engine.result(expression(self._rows()))
 
     def transitions(self) -> Transitions:
         """Counted transitions of the training part."""
-        table = self._arrow(expressions.transitions)
-        return Transitions(
-            _numbers(table, ITEM, np.int32), _numbers(table, NEXT_ITEM, np.int32), _numbers(table, COUNT, np.int64)
-        )
+        return counted_transitions(self._arrow(expressions.transitions))
 
     def popularity(self) -> npt.NDArray[np.int64]:
         """int64 [n_items]: training interactions of each item."""
         return self._per_item(self._arrow(expressions.popularity), COUNT, np.int64)
 
-    def ratings(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
-        """Sum float64 [n_items] and number int64 [n_items] of each item's training ratings."""
-        table = self._arrow(expressions.ratings)
-        return self._per_item(table, RATING_SUM, np.float64), self._per_item(table, RATING_COUNT, np.int64)
+    def ratings(self) -> RatingCounts:
+        """How often each rating was given to an item in training."""
+        return counted_ratings(self._arrow(expressions.ratings))
 
     def _per_item(self, table: pa.Table, column: str, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
         dense = np.zeros(len(self.ids), dtype)
-        dense[_numbers(table, ITEM, np.int64)] = _numbers(table, column, dtype)
+        dense[numbers(table, ITEM, np.int64)] = numbers(table, column, dtype)
         return dense
 
     def sequences(self) -> Sequences:
         """All users' sequences after truncation."""
         users, ordered = self._arrow(expressions.users), self._arrow(expressions.ordered)
-        offsets = np.concatenate(([0], np.cumsum(_numbers(users, LENGTH, np.int64)))).astype(np.int64)
+        offsets = np.concatenate(([0], np.cumsum(numbers(users, LENGTH, np.int64)))).astype(np.int64)
         user_ids = users[USER_ID].combine_chunks()
-        return Sequences(user_ids, offsets, _numbers(ordered, ITEM, np.int32), self.split)
+        return Sequences(user_ids, offsets, numbers(ordered, ITEM, np.int32), self.split)
 
     def statistics(self) -> dict[str, Any]:
         """Facts for the manifest."""
-        rows = self._rows()
-        counted = rows.filter(rows[COUNTS])
-        read, kept, users = map(self._one, (rows.count(), counted.count(), counted[USER_ID].nunique()))
+        found = self._arrow(expressions.statistics).to_pylist()[0]
         return {
-            "users": users,
+            "users": found["users"],
             "items": len(self.ids),
-            "interactions": kept,
-            "repeats_under_another_event": read - kept,
+            "interactions": found["kept"],
+            "repeats_under_another_event": found["read"] - found["kept"],
         }
-
-    def _one(self, expression: Any) -> int:
-        return int(self.engine.backend.to_pyarrow(expression).as_py())
 
     def close(self) -> None:
         """Free the engine."""
@@ -136,58 +118,97 @@ class Dataset:
         self.close()
 
 
-def _numbers(table: pa.Table, column: str, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
-    return np.asarray(table[column].to_numpy()).astype(dtype)
+def open_engine(rules: EngineRules) -> QueryEngine:
+    """The engine that the configuration names.
+
+    Raises:
+        MissingExtraError: its packages are not installed.
+    """
+    if rules.kind is EngineKind.DUCKDB:
+        return Engine(rules)
+    from offline.spark.engine import SparkEngine
+
+    return SparkEngine(rules)
 
 
-def read_dataset(inputs: Inputs, config: BuildConfig) -> Dataset:
+Keep = Callable[[QueryEngine, Catalogue | None], None]
+"""Told when the accepted interactions are a table of the engine: `offline.increment` keeps them."""
+
+
+def read_dataset(inputs: Inputs, config: BuildConfig, keep: Keep | None = None) -> Dataset:
     """Read the user's files.
 
     Raises:
         InputError: a file is malformed or nothing usable remains.
     """
-    engine = Engine(config.engine)
+    catalogue = None if inputs.items is None else read_items(inputs.items, config)
+    engine = open_engine(config.engine)
     try:
-        catalogue = None if inputs.items is None else read_catalogue(engine, inputs.items, config)
         known = None if catalogue is None else catalogue.table.select([ITEM_ID])
-        report = read_interactions(engine, inputs.interactions, config, known)
-        items = _all_items(engine, catalogue, config)
+        accepted = accept(engine, inputs.interactions, config)
+        groups = known_groups(engine, engine.table(INTERACTIONS), known)
+        told = IngestReport(report_of(accepted, groups, config), None if catalogue is None else catalogue.report)
+        if keep is not None:
+            keep(engine, catalogue)
+        items = all_items(engine, catalogue, config)
         ids = ItemIds.from_strings(items[ITEM_ID].to_pylist())
-        return _joined(
-            engine, items, ids, IngestReport(report, None if catalogue is None else catalogue.report), config
-        )
+        _place_rows(engine, items, config)
+        return Dataset(engine, items, ids, told, config.split, accepted, groups)
     except BaseException:
         engine.close()
         raise
 
 
-def read_against(paths: Sequence[Path], ids: ItemIds, config: BuildConfig) -> Dataset:
+def read_items(source: Source, config: BuildConfig) -> Catalogue:
+    """Read a catalogue: on this machine, whatever engine reads the interactions, for its bundle lies here too.
+
+    Raises:
+        InputError: the file is malformed, lacks `item_id`, or holds no usable row.
+    """
+    with Engine(config.engine) as engine, local_copy(source, config.engine) as path:
+        return read_catalogue(engine, path, config)
+
+
+@contextmanager
+def local_copy(source: Source, rules: EngineRules) -> Iterator[Path]:
+    """A file on this machine: the source itself where it is one, else a copy that lives as long as the block."""
+    if isinstance(source, Path):
+        yield source
+        return
+    from offline.spark.session import fetched
+
+    with fetched(source, rules) as path:
+        yield path
+
+
+def read_against(sources: Sequence[Source], ids: ItemIds, config: BuildConfig) -> Dataset:
     """Read interactions for a catalogue that exists, such as a bundle's.
 
     Raises:
         InputError: a file is malformed or nothing usable remains.
     """
-    engine = Engine(config.engine)
+    engine = open_engine(config.engine)
     try:
         items = items_only(ids.strings(np.arange(len(ids), dtype=np.int32)))
         rules = config.interactions.model_copy(update={"unknown_items": UnknownItems.DROP})
         config = config.model_copy(update={"interactions": rules})
-        report = read_interactions(engine, paths, config, items.select([ITEM_ID]))
-        return _joined(engine, items, ids, IngestReport(report, None), config)
+        accepted = accept(engine, sources, config)
+        groups = known_groups(engine, engine.table(INTERACTIONS), items.select([ITEM_ID]))
+        told = IngestReport(report_of(accepted, groups, config), None)
+        _place_rows(engine, items, config)
+        return Dataset(engine, items, ids, told, config.split, accepted, groups)
     except BaseException:
         engine.close()
         raise
 
 
-def _all_items(engine: Engine, catalogue: Catalogue | None, config: BuildConfig) -> pa.Table:
+def all_items(engine: QueryEngine, catalogue: Catalogue | None, config: BuildConfig) -> pa.Table:
     """The catalogue, and bare items for ids that only interactions hold, where the rules keep those."""
     if catalogue is not None and config.interactions.unknown_items is UnknownItems.DROP:
         return catalogue.table
-    engine.register("catalogue_ids", items_only([]) if catalogue is None else catalogue.table)
-    extra = engine.arrow(
-        f"SELECT DISTINCT {ITEM_ID} FROM {INTERACTIONS} ANTI JOIN catalogue_ids USING ({ITEM_ID}) ORDER BY {ITEM_ID}"
-    )
-    engine.unregister("catalogue_ids")
+    listed = items_only([]) if catalogue is None else catalogue.table
+    known = engine.give("catalogue_ids", listed.select([ITEM_ID]))
+    extra = engine.result(expressions.unknown_ids(engine.table(INTERACTIONS), known))
     bare = items_only(extra[ITEM_ID].to_pylist())
     if catalogue is None:
         return bare
@@ -195,15 +216,15 @@ def _all_items(engine: Engine, catalogue: Catalogue | None, config: BuildConfig)
     return table.sort_by(ITEM_ID)
 
 
-def _joined(engine: Engine, items: pa.Table, ids: ItemIds, report: IngestReport, config: BuildConfig) -> Dataset:
+def _place_rows(engine: QueryEngine, items: pa.Table, config: BuildConfig) -> None:
+    """Make the engine table of rows with their places and parts."""
     _check_order(items)
-    numbered = pa.table({ITEM_ID: items[ITEM_ID], ITEM: np.arange(len(ids), dtype=np.int32)})
-    engine.register("catalogue", numbered)
-    rows = expressions.with_items(engine.backend.table(INTERACTIONS), engine.backend.table("catalogue"))
+    numbered = pa.table({ITEM_ID: items[ITEM_ID], ITEM: np.arange(len(items), dtype=np.int32)})
+    catalogue = expressions.numbered(engine.give("catalogue", numbered))
+    rows = expressions.with_items(engine.table(INTERACTIONS), catalogue)
     rows = expressions.truncated(expressions.sequences(rows), config.truncate_history)
     engine.keep(ROWS, expressions.parted(rows, config.split))
-    engine.run(f"DROP TABLE {INTERACTIONS}")
-    return Dataset(engine, items, ids, report, config.split)
+    engine.drop(INTERACTIONS)
 
 
 def _check_order(items: pa.Table) -> None:

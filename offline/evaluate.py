@@ -5,12 +5,11 @@ import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from models.bundle.reader import Bundle, sha256
+from models.bundle.reader import Bundle
 from models.errors import BundleError, ConfigError, InputError
 from models.filters import eligible
 from models.fusion import FusionWeights
@@ -19,7 +18,9 @@ from models.retrieval import NO_ITEMS, Candidates, Items, Query, Retriever, Valu
 from models.words import Order, RetrieverName, Split
 from offline.config import BuildConfig, config_from
 from offline.dataset import read_against
+from offline.ingest.engine import Source
 from offline.ingest.report import TableReport
+from offline.ingest.sources import identified
 from offline.measures.arrays import PAD
 from offline.measures.ranking import ndcg, recall, target_ranks
 from offline.progress import Reporter
@@ -128,7 +129,7 @@ def build_config(bundle: Bundle) -> BuildConfig:
     return config_from(bundle.manifest.config, where=f"manifest of bundle {bundle.version}")
 
 
-def read_target_users(bundle: Bundle, interactions: Sequence[Path], part: Part, reporter: Reporter) -> TargetUsers:
+def read_target_users(bundle: Bundle, interactions: Sequence[Source], part: Part, reporter: Reporter) -> TargetUsers:
     """The users of interaction files, divided as the bundle's manifest says.
 
     Raises:
@@ -158,14 +159,15 @@ def read_target_users(bundle: Bundle, interactions: Sequence[Path], part: Part, 
     return TargetUsers(sequences, users, sequences.targets(users, part), part)
 
 
-def _say_what_was_read(bundle: Bundle, paths: Sequence[Path], report: TableReport, reporter: Reporter) -> None:
+def _say_what_was_read(bundle: Bundle, sources: Sequence[Source], report: TableReport, reporter: Reporter) -> None:
     reporter.say(f"interactions: {report.read:,} rows read, {report.kept:,} kept")
     for finding in report.findings:
         if finding.dropped:
             reporter.say(f"  {finding.line()}")
     inputs = bundle.manifest.sections.get("inputs", {}).values()
     built_from = {str(facts["sha256"]) for facts in inputs if "sha256" in facts}
-    other = [str(path) for path in paths if sha256(path) not in built_from]
+    files = [file for source in sources for file in identified(source)]
+    other = [str(path) for path, told in files if told and told["sha256"] not in built_from]
     if built_from and other:
         reporter.say(f"  not the files that the bundle was built from: {', '.join(other)}")
 

@@ -18,8 +18,6 @@ from offline.ingest.columns import (
     PART,
     POSITION,
     RATING,
-    RATING_COUNT,
-    RATING_SUM,
     ROW,
     TIMESTAMP,
     USER_ID,
@@ -124,11 +122,12 @@ def popularity(rows: "Table") -> "Table":
 
 
 def ratings(rows: "Table") -> "Table":
-    """Training ratings of each item that has any: item, rating_sum, rating_count."""
+    """How often each rating was given to an item in training, exact in whatever order an engine adds: item, rating,
+    count."""
     train = training(rows)
     train = train.filter(train[RATING].notnull())
-    sums = {RATING_SUM: train[RATING].sum(), RATING_COUNT: train.count()}
-    return train.group_by(ITEM).aggregate(**sums).order_by(ITEM)
+    counted = train.group_by([ITEM, RATING]).aggregate(**{COUNT: train.count()})
+    return counted.order_by([ITEM, RATING])
 
 
 def ordered(rows: "Table") -> "Table":
@@ -141,3 +140,21 @@ def users(rows: "Table") -> "Table":
     """One row a user, in the order of the ids' bytes: user_id, length."""
     counted = rows.filter(rows[COUNTS])
     return counted.group_by(USER_ID).aggregate(**{LENGTH: counted.count()}).order_by(USER_ID)
+
+
+def statistics(rows: "Table") -> "Table":
+    """One row: rows, those that count, and users that have any."""
+    counted = rows.filter(rows[COUNTS])
+    read = rows.aggregate(read=rows.count())
+    return read.cross_join(counted.aggregate(kept=counted.count(), users=counted[USER_ID].nunique()))
+
+
+def unknown_ids(interactions: "Table", catalogue: "Table") -> "Table":
+    """Ids of interactions that the catalogue lacks, in the order of their bytes: item_id."""
+    ids = interactions.select(ITEM_ID).distinct()
+    return ids.anti_join(catalogue, ITEM_ID).order_by(ITEM_ID)
+
+
+def numbered(items: "Table") -> "Table":
+    """The catalogue with whole numbers of one width, whatever an engine made of them: item_id, item."""
+    return items.select(ITEM_ID, **{ITEM: items[ITEM].cast("int32")})

@@ -188,6 +188,20 @@ class BundleWriter:
         except OSError as error:
             raise _unwritten(path, error) from error
 
+    def take(self, base: Bundle, name: str) -> None:
+        """Take a file, an array or a table over from another bundle, where that holds it.
+
+        Raises:
+            BundleError: the disk refuses.
+        """
+        for file_name in (name, f"{name}.npy", f"{name}.parquet"):
+            if file_name in base.manifest.files:
+                path = self._path(file_name)
+                try:
+                    _link(base.path / file_name, path)
+                except OSError as error:
+                    raise _unwritten(path, error) from error
+
     def section(self, name: str, facts: dict[str, Any]) -> None:
         """State facts about a job's artifacts in the manifest, replacing that section."""
         self._sections[name] = plain(facts)

@@ -4,10 +4,10 @@
 `python -m offline.bench.scale update --rows 1000000 --share 0.01`
 """
 
+import os
 import tempfile
-import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -75,16 +75,16 @@ def engines(
         source = interactions(Path(folder) / "rows", rows, seed=1)
         if engine is EngineKind.SPARK:
             _start(rules)
-        with measured() as cost:
-            started = time.perf_counter()
-            with read_dataset(Inputs((source,)), config) as data:
-                read = time.perf_counter() - started
-                edges, popular = len(data.transitions().counts), int(data.popularity().sum())
-                told = data.statistics()
-    java = _java_peak(rules) if engine is EngineKind.SPARK else 0.0
+        java = _java(rules) if engine is EngineKind.SPARK else Java(0.0, 0.0)
+        with measured() as cost, read_dataset(Inputs((source,)), config) as data:
+            edges, popular = len(data.transitions().counts), int(data.popularity().sum())
+            told = data.statistics()
+        if engine is EngineKind.SPARK:
+            java = Java(_java(rules).cpu_seconds - java.cpu_seconds, _java(rules).peak_mib)
     typer.echo(
-        f"{engine} {rows:,} rows: {cost.seconds:.1f} s (read and placed {read:.1f} s), {cost.peak_mib:.0f} MiB "
-        f"+ Java {java:.0f} MiB; {told['users']:,} users, {told['items']:,} items, {edges:,} edges, {popular:,} counted"
+        f"{engine} {rows:,} rows: {cost.seconds:.1f} s, {cost.cpu_seconds:.1f} s CPU + Java {java.cpu_seconds:.1f}, "
+        f"{cost.peak_mib:.0f} MiB + Java {java.peak_mib:.0f}; {told['users']:,} users, {told['items']:,} items, "
+        f"{edges:,} edges, {popular:,} training interactions"
     )
 
 
@@ -94,12 +94,21 @@ def _start(rules: EngineRules) -> None:
     open_session(rules).range(1).count()
 
 
-def _java_peak(rules: EngineRules) -> float:
+class Java(NamedTuple):
+    """What Spark's virtual machine has taken."""
+
+    cpu_seconds: float
+    peak_mib: float
+
+
+def _java(rules: EngineRules) -> Java:
     from offline.spark.session import open_session
 
     process: Any = open_session(rules).sparkContext._gateway.proc
-    status = Path(f"/proc/{process.pid}/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in status if line.startswith("VmHWM")) / 1024
+    folder = Path(f"/proc/{process.pid}")
+    user, system = (folder / "stat").read_text().rsplit(")", 1)[1].split()[11:13]
+    peak = next(line for line in (folder / "status").read_text().splitlines() if line.startswith("VmHWM"))
+    return Java((int(user) + int(system)) / os.sysconf("SC_CLK_TCK"), int(peak.split()[1]) / 1024)
 
 
 @app.command(name="update")

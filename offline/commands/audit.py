@@ -11,8 +11,8 @@ from models.bundle.reader import Bundle
 from offline.audit.bundle import passing_bundle
 from offline.audit.run import audit
 from offline.commands import options
-from offline.commands.build import Items, configured
-from offline.config import BuildConfig, read_config
+from offline.commands.build import configured
+from offline.config import BuildConfig, override, read_config
 from offline.dataset import Inputs
 from offline.evaluate import read_target_users
 from offline.measure import measured
@@ -33,14 +33,17 @@ Name = Annotated[str | None, typer.Option("--name", help="Name of the data set. 
 
 @app.command("audit", cls=options.ManyValues)
 def audit_command(
-    interactions: options.Interactions,
+    interactions: options.Sources,
     bundle: SomeBundle = None,
-    items: Items = None,
+    items: options.SourceOfItems = None,
     config: options.Config = None,
     truncate_history: options.Truncate = None,
     text_encoder: options.TextEncoder = None,
     out: Out = Path("audit"),
     name: Name = None,
+    engine: options.Engine = None,
+    master: options.Master = None,
+    work: options.Work = None,
 ) -> None:
     """Audit a data set: its graph, its shortcuts, what needs no training, and which retriever to start with.
 
@@ -49,9 +52,11 @@ def audit_command(
     reporter = Reporter()
     check_folder(out, "--out")
     settings = configured(read_config(config), None, truncate_history, text_encoder)
-    title = name or (bundle or interactions[0].parent).resolve().name
-    with measured() as cost, _opened(bundle, Inputs(tuple(interactions), items), settings, reporter) as opened:
-        test = read_target_users(opened, interactions, Part.TEST, reporter)
+    settings = override(settings, options.engine_changes(engine, master, work))
+    files = options.inputs(interactions, items)
+    title = name or (bundle or Path(interactions[0]).parent).resolve().name
+    with measured() as cost, _opened(bundle, files, settings, reporter) as opened:
+        test = read_target_users(opened, files.interactions, Part.TEST, reporter)
         told = audit(opened, test, reporter, data_set=title)
         written = write_report(told, out)
     for sentence in (*[signal.sentence for signal in told.signals], *told.reasons):

@@ -10,6 +10,9 @@ from typer.core import TyperCommand
 
 from models.errors import ConfigError
 from models.words import RetrieverName, Split
+from offline.config import EngineKind
+from offline.dataset import Inputs
+from offline.ingest.engine import Source
 
 MANY = "--interactions"
 
@@ -19,6 +22,19 @@ Interactions = Annotated[
     list[Path],
     typer.Option(MANY, metavar="F [F ...]", help="CSV, JSONL (also .gz) or Parquet; order decides ties of time."),
 ]
+Sources = Annotated[
+    list[str],
+    typer.Option(
+        MANY, metavar="F [F ...]",
+        help="CSV, JSONL (also .gz), Parquet or a folder of it; with Spark also URIs; order decides ties of time.",
+    ),
+]  # fmt: skip
+SourceOfItems = Annotated[
+    str | None, typer.Option("--items", help="Catalogue: CSV, JSONL (also .gz) or Parquet; with Spark also a URI.")
+]
+Engine = Annotated[EngineKind | None, typer.Option("--engine", help="[default: duckdb]")]
+Master = Annotated[str | None, typer.Option("--master", help="Spark's master, such as local[4] or yarn.")]
+Work = Annotated[str | None, typer.Option("--work", help="Folder or URI of Spark's tables while it works.")]
 Config = Annotated[Path | None, typer.Option("--config", help="build.toml.")]
 SplitOption = Annotated[Split | None, typer.Option("--split", help="Hold items out for evaluation. [default: none]")]
 Truncate = Annotated[
@@ -106,3 +122,17 @@ def retrievers(text: str, option: str) -> list[RetrieverName]:
         if name not in set(RetrieverName):
             raise ConfigError(option, found=repr(name), expected=f"one of {known}", remedy="Correct the name.")
     return [RetrieverName(name) for name in names]
+
+
+def inputs(interactions: Sequence[str], items: str | None) -> Inputs:
+    """The user's files: local paths, and URIs for Spark."""
+    return Inputs(tuple(map(_source, interactions)), None if items is None else _source(items))
+
+
+def _source(text: str) -> Source:
+    return text if "://" in text else Path(text)
+
+
+def engine_changes(engine: EngineKind | None, master: str | None, work: str | None) -> dict[str, Any]:
+    """Entries of the configuration that the engine's options set."""
+    return {"engine.kind": engine, "engine.master": master, "engine.work": work}

@@ -1,6 +1,6 @@
 """What an encoder is, and the parts that all of them share."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -51,14 +51,36 @@ def encode_unique(encoder: Encoder, texts: Sequence[str], *, batch_size: int, pr
     Returns:
         float32 [len(texts), d], L2-normalised; `without_text` where no item has any text.
     """
-    distinct = sorted(set(texts) - {""}, key=lambda text: (len(text), text))
+    distinct = distinct_texts(texts)
+
+    def blocks() -> Iterator[Vectors]:
+        for start in range(0, len(distinct), batch_size):
+            yield normalised(encoder.encode(distinct[start : start + batch_size]))
+            progress(min(start + batch_size, len(distinct)), len(distinct))
+
+    return spread(texts, distinct, blocks())
+
+
+def distinct_texts(texts: Sequence[str]) -> list[str]:
+    """Each text once, texts of about one length together; the empty one left out.
+
+    >>> distinct_texts(["long text", "b", "", "b", "a"])
+    ['a', 'b', 'long text']
+    """
+    return sorted(set(texts) - {""}, key=lambda text: (len(text), text))
+
+
+def spread(texts: Sequence[str], distinct: Sequence[str], blocks: Iterable[Vectors]) -> Vectors:
+    """float32 [len(texts), d]: the vector of each text, a zero row for an empty one.
+
+    Args:
+        texts: one an item.
+        distinct: as `distinct_texts` gives them.
+        blocks: float32 [m, d]: vectors of the distinct texts, batch after batch.
+    """
     if not distinct:
         return without_text(len(texts))
-    blocks = []
-    for start in range(0, len(distinct), batch_size):
-        blocks.append(normalised(encoder.encode(distinct[start : start + batch_size])))
-        progress(min(start + batch_size, len(distinct)), len(distinct))
-    known = np.concatenate(blocks)
+    known = np.concatenate(list(blocks))
     table = np.concatenate([known, np.zeros((1, known.shape[1]), np.float32)])
     place = {text: row for row, text in enumerate(distinct)}
     return np.ascontiguousarray(table[[place.get(text, len(distinct)) for text in texts]])

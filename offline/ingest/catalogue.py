@@ -8,8 +8,8 @@ import pyarrow as pa
 from models.errors import InputError
 from offline.config import BuildConfig, RatingScale
 from offline.ingest.columns import ITEM_ID, ROW
-from offline.ingest.engine import Engine, literal
-from offline.ingest.files import Fields, load
+from offline.ingest.engine import Engine, Fields, literal
+from offline.ingest.files import load
 from offline.ingest.interactions import MAX_ID_BYTES
 from offline.ingest.report import Finding, TableReport
 
@@ -106,6 +106,11 @@ def items_only(ids: list[str]) -> pa.Table:
     columns = {ITEM_ID: pa.array(ids, TEXT), "available": pa.array([True] * len(ids), pa.bool_())}
     arrays = [columns.get(field.name, pa.nulls(len(ids), field.type)) for field in SCHEMA]
     return _without_empty(pa.Table.from_arrays(arrays, schema=SCHEMA))
+
+
+def as_read(stored: pa.Table) -> pa.Table:
+    """A catalogue back from Parquet as it was before, to the names inside its types."""
+    return stored.cast(pa.schema([SCHEMA.field(name) for name in stored.column_names])).combine_chunks()
 
 
 def _without_empty(table: pa.Table) -> pa.Table:

@@ -1,16 +1,67 @@
-"""The query engine: DuckDB behind ibis, with stated threads and memory."""
+"""The query engine: what jobs ask of any, and the default, DuckDB behind ibis with stated threads and memory."""
 
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import pyarrow as pa
 
 from models.errors import MissingExtraError
 from offline.config import EngineRules
+
+Source = Path | str
+"""An input: a local file or folder, or the URI of one that only a cluster's engine reads."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """Which columns to read: our name -> the file's name, and those that must be there."""
+
+    names: Mapping[str, str]
+    required: Sequence[str]
+
+
+class QueryEngine(Protocol):
+    """Tables by name, made of files, Arrow tables and ibis expressions over each other."""
+
+    def read(self, name: str, sources: Sequence[Source], fields: Fields) -> tuple[str, ...]:
+        """Make a table of interaction files: file, row, the fields as text, timestamp_ns. The files' names.
+
+        Files are numbered in the order given, those of a folder in the order of their paths' bytes; rows from 1.
+        """
+        ...
+
+    def table(self, name: str) -> Any:
+        """A table, for expressions."""
+        ...
+
+    def give(self, name: str, table: pa.Table) -> Any:
+        """Make an Arrow table known by name, for expressions."""
+        ...
+
+    def keep(self, name: str, expression: Any) -> Any:
+        """Compute an expression once, as a table of a new name."""
+        ...
+
+    def result(self, expression: Any) -> pa.Table:
+        """What an expression yields, in its order."""
+        ...
+
+    def drop(self, *names: str) -> None:
+        """Forget tables."""
+        ...
+
+    def byte_length(self, text: Any) -> Any:
+        """Expression: bytes of a text in UTF-8."""
+        ...
+
+    def close(self) -> None:
+        """Free everything."""
+        ...
 
 
 def _connect(rules: EngineRules, spill: Path) -> Any:
@@ -57,9 +108,54 @@ class Engine:
         """Forget a registered source."""
         self.backend.con.unregister(name)
 
+    def read(self, name: str, sources: Sequence[Source], fields: Fields) -> tuple[str, ...]:
+        """See `QueryEngine.read`.
+
+        Raises:
+            InputError: a file is malformed, lacks a column, or is none that this engine reads.
+        """
+        from offline.ingest.files import read_files
+        from offline.ingest.sources import local_files
+
+        paths = local_files(sources)
+        read_files(self, name, paths, fields)
+        return tuple(map(str, paths))
+
+    def table(self, name: str) -> Any:
+        """A table, for expressions."""
+        return self.backend.table(name)
+
+    def give(self, name: str, table: pa.Table) -> Any:
+        """Make an Arrow table known by name."""
+        self.register(name, table)
+        return self.table(name)
+
     def keep(self, name: str, expression: Any) -> Any:
         """Compute an ibis expression once, as a table of a new name."""
+        self.drop(name)
         return self.backend.create_table(name, expression)
+
+    def save(self, name: str, path: Path) -> None:
+        """Write a table as one Parquet file."""
+        self.run(f"COPY {name} TO {literal(str(path))} (FORMAT parquet, COMPRESSION zstd)")
+
+    def result(self, expression: Any) -> pa.Table:
+        """What an expression yields, in its order."""
+        return self.backend.to_pyarrow(expression)
+
+    def drop(self, *names: str) -> None:
+        """Forget tables."""
+        for name in names:
+            self.run(f"DROP TABLE IF EXISTS {name}")
+
+    def byte_length(self, text: Any) -> Any:
+        """Expression: bytes of a text in UTF-8."""
+        import ibis
+
+        @ibis.udf.scalar.builtin(name="strlen")  # type: ignore[untyped-decorator]
+        def strlen(value: str) -> int: ...  # type: ignore[empty-body]
+
+        return strlen(text)
 
     def columns(self, query: str) -> dict[str, str]:
         """Column name -> type, as the engine writes types."""

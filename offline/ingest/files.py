@@ -7,7 +7,6 @@ before a quote and guesses types), knows the number of a bad row and streams in 
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
@@ -16,8 +15,8 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from models.errors import InputError
-from offline.ingest.columns import ROW
-from offline.ingest.engine import Engine, literal, quoted
+from offline.ingest.columns import FILE, ROW, TIMESTAMP, TIMESTAMP_NS
+from offline.ingest.engine import Engine, Fields, literal, quoted
 from offline.ingest.places import place
 
 BLOCK_BYTES = 16 << 20
@@ -66,12 +65,17 @@ def format_of(path: Path) -> Format:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class Fields:
-    """Which columns to read: our name -> the file's name, and those that must be there."""
-
-    names: Mapping[str, str]
-    required: Sequence[str]
+def read_files(engine: Engine, name: str, paths: Sequence[Path], fields: Fields) -> None:
+    """Make one table of interaction files: see `QueryEngine.read`."""
+    texts = [field for field in fields.names if field != TIMESTAMP]
+    columns = ", ".join(f"{field} VARCHAR" for field in (*texts, TIMESTAMP))
+    engine.run(f"CREATE OR REPLACE TABLE {name} ({FILE} INTEGER, {ROW} BIGINT, {columns}, {TIMESTAMP_NS} BIGINT)")
+    for number, path in enumerate(paths):
+        load(engine, "raw", path, fields)
+        stored = engine.columns("SELECT * FROM raw")[TIMESTAMP] == "BIGINT"
+        text, moment = ("NULL", TIMESTAMP) if stored else (TIMESTAMP, "NULL")
+        engine.run(f"INSERT INTO {name} SELECT ?, {ROW}, {', '.join(texts)}, {text}, {moment} FROM raw", [number])
+        engine.run("DROP TABLE raw")
 
 
 def load(engine: Engine, table: str, path: Path, fields: Fields) -> None:
@@ -107,7 +111,12 @@ def _malformed(path: Path, message: str) -> InputError:
     )
 
 
-def _check_columns(path: Path, present: Sequence[str], fields: Fields) -> None:
+def check_columns(path: Path | str, present: Sequence[str], fields: Fields) -> None:
+    """Required columns are there, and no wanted one twice.
+
+    Raises:
+        InputError: they are not.
+    """
     for field, column in fields.names.items():
         if field in fields.required and column not in present:
             raise InputError(
@@ -138,7 +147,7 @@ def _load_csv(engine: Engine, table: str, path: Path, fields: Fields) -> None:
     read = pyarrow.csv.ReadOptions(block_size=BLOCK_BYTES, use_threads=False)
     parse = pyarrow.csv.ParseOptions(newlines_in_values=True)
     header = _header(path, read, parse)
-    _check_columns(path, header, fields)
+    check_columns(path, header, fields)
     wanted = [name for name in fields.names.values() if name in header]
     convert = pyarrow.csv.ConvertOptions(
         include_columns=wanted, column_types=dict.fromkeys(wanted, pa.string()), strings_can_be_null=False
@@ -225,7 +234,7 @@ def _check_json_ids(engine: Engine, path: Path, name: str) -> None:
 
 def _load_parquet(engine: Engine, table: str, path: Path, fields: Fields) -> None:
     with pyarrow.parquet.ParquetFile(path) as file:
-        _check_columns(path, file.schema_arrow.names, fields)
+        check_columns(path, file.schema_arrow.names, fields)
         wanted = [name for name in fields.names.values() if name in file.schema_arrow.names]
         schema = pa.schema([file.schema_arrow.field(name) for name in wanted])
         engine.register("described", schema.empty_table())
@@ -240,14 +249,19 @@ def _parquet_text(path: Path, field: str, name: str, types: Mapping[str, str]) -
     if kind is None:
         return "NULL::VARCHAR"
     if field in IDS and not ID_TYPES.match(kind):
-        raise InputError(
-            f"{path}, column {name}",
-            found=f"type {kind}",
-            expected="strings or whole numbers",
-            remedy="Store ids as strings; floating-point numbers do not keep them.",
-        )
+        raise refuse_id_type(path, name, kind)
     if TIMESTAMP_TYPES.match(kind):
         return f"epoch_ns({column}::TIMESTAMP_NS)"
     if kind.endswith("[]"):
         return f"to_json({column})::VARCHAR"
     return f"decode({column})" if kind == "BLOB" else f"{column}::VARCHAR"
+
+
+def refuse_id_type(path: Path | str, name: str, kind: str) -> InputError:
+    """The refusal of a column of ids of another type."""
+    return InputError(
+        f"{path}, column {name}",
+        found=f"type {kind}",
+        expected="strings or whole numbers",
+        remedy="Store ids as strings; floating-point numbers do not keep them.",
+    )

@@ -1,128 +1,211 @@
-"""Reading interactions: each row is kept, or dropped by the first rule that it breaks, and counted."""
+"""Reading interactions: each row is kept, or dropped by the first rule that it breaks, and counted.
+
+The rules are ibis expressions, so that every engine reads, keeps, drops and counts alike.
+"""
 
 from collections.abc import Sequence
-from pathlib import Path
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from models.errors import InputError
 from offline.config import BuildConfig, RatingScale, UnknownItems
-from offline.ingest.columns import EVENT, FILE, ITEM_ID, RATING, ROW, TIMESTAMP, USER_ID
-from offline.ingest.engine import Engine, literal
-from offline.ingest.files import Fields, load
+from offline.ingest.columns import EVENT, FILE, ITEM_ID, RATING, RATING_TEXT, ROW, TIMESTAMP, USER_ID
+from offline.ingest.engine import Fields, QueryEngine, Source
 from offline.ingest.report import Finding, TableReport
-from offline.ingest.timestamps import read_times
+from offline.ingest.timestamps import NANOSECONDS, NUMBER, timed, units_of
+
+if TYPE_CHECKING:
+    from ibis.expr.types import BooleanValue, StringValue, Table
 
 INTERACTIONS = "interactions"
-"""Engine table: file, row, user_id, item_id, timestamp (BIGINT ns), event, rating (DOUBLE, NULL where none counts)."""
+"""Table: file, row, user_id, item_id, timestamp (int64 ns), event, rating (float64, NULL where none counts) and
+rating_verdict (why none does); rows of unknown items are there too, whatever the rule for them."""
 MAX_ID_BYTES = 256
+VERDICT, RATING_VERDICT, KNOWN = "verdict", "rating_verdict", "is_known"
+UNKNOWN_ITEM = "item not in the catalogue"
+KEPT_UNKNOWN = "kept as items without metadata"
+KEPT_UNRATED = "kept without the rating"
+DROPPED = "dropped"
+ROWS, FIRST = "rows", "first"
+PLACES = 2**40
+"""More rows than a file has: file * PLACES + row orders rows over files."""
 
-DROPPED = {
-    "empty user_id": f"coalesce({USER_ID}, '') = ''",
-    "empty item_id": f"coalesce({ITEM_ID}, '') = ''",
-    f"id longer than {MAX_ID_BYTES} bytes": (
-        f"strlen({USER_ID}) > {MAX_ID_BYTES} OR strlen({ITEM_ID}) > {MAX_ID_BYTES}"
-    ),
-    "missing timestamp": f"{TIMESTAMP} IS NULL",
-}
-"""Rules for every file: what is odd -> the condition. A row falls under the first that holds."""
+Group = dict[str, Any]
+"""Rows of one combination of verdicts: verdict, rating_verdict, is_known, rows, first (file * PLACES + row)."""
 
-CREATE = f"""
-CREATE OR REPLACE TABLE judged ({FILE} INTEGER, {ROW} BIGINT, {USER_ID} VARCHAR, {ITEM_ID} VARCHAR,
-    {TIMESTAMP} BIGINT, {EVENT} VARCHAR, rating_text VARCHAR)
-"""
-APPEND = f"""
-INSERT INTO judged SELECT ?, raw.{ROW}, {USER_ID}, {ITEM_ID}, times.nanoseconds, nullif({EVENT}, ''), trim({RATING})
-FROM raw JOIN times USING ({ROW})
-"""
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """What reading found before the catalogue was looked at.
+
+    Attributes:
+        files: the files' names.
+        units: unit of the timestamps of each.
+        dropped: rows that no catalogue can save.
+    """
+
+    files: tuple[str, ...]
+    units: tuple[str, ...]
+    dropped: tuple[Group, ...]
 
 
 def read_interactions(
-    engine: Engine, paths: Sequence[Path], config: BuildConfig, known: pa.Table | None
+    engine: QueryEngine, sources: Sequence[Source], config: BuildConfig, known: pa.Table | None
 ) -> TableReport:
     """Make the engine table `interactions` out of all files, in the order given.
 
     Args:
         engine: receives the table.
-        paths: interaction files.
+        sources: interaction files, or folders of Parquet files.
         config: columns, events that count, rating scale, rule for unknown items.
         known: table with a column `item_id`: the catalogue; None = every item is known.
 
     Raises:
         InputError: a file is malformed, mixes units, or nothing usable remains.
     """
-    engine.run(CREATE)
-    units = tuple(_append(engine, number, path, config) for number, path in enumerate(paths))
-    engine.register("known_items", pa.table({ITEM_ID: pa.array([], pa.string())}) if known is None else known)
-    _judge(engine, config, any_item=known is None)
-    findings = _findings(engine, paths, config)
-    read, kept = engine.run("SELECT count(*), count(*) FILTER (verdict IS NULL) FROM verdicts")[0]
-    report = TableReport(tuple(map(str, paths)), units, read, kept, findings)
+    accepted = accept(engine, sources, config)
+    return report_of(accepted, known_groups(engine, engine.table(INTERACTIONS), known), config)
+
+
+def accept(engine: QueryEngine, sources: Sequence[Source], config: BuildConfig) -> Accepted:
+    """Make the engine table `interactions`: every row that the rules accept.
+
+    Raises:
+        InputError: a file is malformed or mixes units.
+    """
+    names = config.interactions.columns.model_dump()
+    files = engine.read("raw_rows", sources, Fields(names, (USER_ID, ITEM_ID, TIMESTAMP)))
+    engine.keep("timed_rows", timed(engine.table("raw_rows").rename({RATING_TEXT: RATING})))
+    engine.drop("raw_rows")
+    units = units_of(engine, "timed_rows", files)
+    judged = _judged(engine, config)
+    dropped = engine.result(_grouped(judged.filter(judged[VERDICT].notnull()), [VERDICT])).to_pylist()
+    engine.keep(INTERACTIONS, _accepted(judged))
+    engine.drop("timed_rows")
+    return Accepted(files, units, tuple(dropped))
+
+
+def _grouped(rows: "Table", by: list[str]) -> "Table":
+    where = rows[FILE].cast("int64") * PLACES + rows[ROW]
+    return rows.group_by(by).aggregate(**{ROWS: rows.count(), FIRST: where.min()})
+
+
+def known_groups(engine: QueryEngine, rows: "Table", known: pa.Table | None) -> list[Group]:
+    """Accepted rows counted by what may still be odd about them: their rating, and an item that nobody knows."""
+    import ibis
+
+    if known is None:
+        rows = rows.mutate(**{KNOWN: ibis.literal(True)})
+    else:
+        ids = engine.give("known_items", known.select([ITEM_ID])).distinct().rename(known_id=ITEM_ID)
+        rows = rows.left_join(ids, rows[ITEM_ID] == ids["known_id"])
+        rows = rows.mutate(**{KNOWN: rows["known_id"].notnull()}).drop("known_id")
+    groups: list[Group] = engine.result(_grouped(rows, [RATING_VERDICT, KNOWN])).to_pylist()
+    return groups
+
+
+def _judged(engine: QueryEngine, config: BuildConfig) -> "Table":
+    """Every row with its verdicts, NULL = none against it."""
+    import ibis
+
+    rows = engine.table("timed_rows")
+    rows = rows.mutate(**{TIMESTAMP: rows[NANOSECONDS], EVENT: rows[EVENT].nullif("")}).drop(NANOSECONDS)
+    text = rows[RATING_TEXT].strip()
+    rows = rows.mutate(**{RATING: ibis.cases((text.re_search(NUMBER), text.try_cast("float64")))})
+    rules = [(broken, ibis.literal(what)) for what, broken in _rules(engine, rows, config).items()]
+    return rows.mutate(**{VERDICT: ibis.cases(*rules), RATING_VERDICT: _rating_verdict(rows, config.ratings)})
+
+
+def _rules(engine: QueryEngine, rows: "Table", config: BuildConfig) -> dict[str, "BooleanValue"]:
+    """What is odd -> the condition. A row falls under the first that holds."""
+    user, item, event = (rows[name].fill_null("") for name in (USER_ID, ITEM_ID, EVENT))
+    longest = MAX_ID_BYTES
+    rules = {
+        "empty user_id": user == "",
+        "empty item_id": item == "",
+        f"id longer than {longest} bytes": (engine.byte_length(user) > longest) | (engine.byte_length(item) > longest),
+        "missing timestamp": rows[TIMESTAMP].isnull(),
+    }
+    if config.interactions.events:
+        rules["event that does not count"] = ~event.isin(config.interactions.events)
+    return rules
+
+
+def _rating_verdict(rows: "Table", scale: RatingScale | None) -> "StringValue":
+    import ibis
+
+    given = rows[RATING_TEXT].strip().fill_null("") != ""
+    if scale is None:
+        return ibis.cases((given, "rating without a stated scale"))
+    rating = rows[RATING]
+    return ibis.cases(
+        (~given, ibis.null("string")),
+        (rating.isnull() | rating.isinf(), "rating that is not a number"),
+        ((rating < scale.low) | (rating > scale.high), "rating outside the stated scale"),
+    )
+
+
+def _accepted(judged: "Table") -> "Table":
+    import ibis
+
+    kept = judged.filter(judged[VERDICT].isnull())
+    rating = ibis.cases((kept[RATING_VERDICT].isnull(), kept[RATING]))
+    names = (FILE, ROW, USER_ID, ITEM_ID, TIMESTAMP, EVENT, RATING, RATING_VERDICT)
+    return kept.mutate(**{RATING: rating}).select(*names)
+
+
+def report_of(accepted: Accepted, groups: Sequence[Group], config: BuildConfig) -> TableReport:
+    """What became of the rows.
+
+    Args:
+        accepted: what reading found.
+        groups: of the accepted rows, from `known_groups`.
+        config: the rule for unknown items.
+
+    Raises:
+        InputError: nothing usable remains.
+    """
+    drop = config.interactions.unknown_items is UnknownItems.DROP
+    counted = [*accepted.dropped]
+    for group in groups:
+        lost = drop and not group[KNOWN]
+        counted.append({**group, VERDICT: UNKNOWN_ITEM if lost else None})
+    caught: dict[tuple[str, str], list[Group]] = {}
+    for group in counted:
+        for oddity in _oddities(group):
+            caught.setdefault(oddity, []).append(group)
+    findings = [
+        Finding(what, sum(one[ROWS] for one in odd), _advised(what, rule, config), _place(odd, accepted.files))
+        for (what, rule), odd in caught.items()
+    ]
+    findings.sort(key=lambda finding: (-finding.rows, finding.what))
+    read = sum(group[ROWS] for group in counted)
+    kept = sum(group[ROWS] for group in counted if group[VERDICT] is None)
+    report = TableReport(accepted.files, accepted.units, read, kept, tuple(findings))
     if not kept:
         raise _nothing_left(report)
-    engine.run(
-        f"CREATE OR REPLACE TABLE {INTERACTIONS} AS SELECT {FILE}, {ROW}, {USER_ID}, {ITEM_ID}, {TIMESTAMP}, {EVENT}, "
-        f"CASE WHEN rating_verdict IS NULL THEN rating END AS {RATING} FROM verdicts WHERE verdict IS NULL"
-    )
-    engine.run("DROP TABLE verdicts; DROP TABLE judged; DROP TABLE raw; DROP TABLE times; DROP TABLE IF EXISTS timed")
     return report
 
 
-def _append(engine: Engine, number: int, path: Path, config: BuildConfig) -> str:
-    names = config.interactions.columns.model_dump()
-    load(engine, "raw", path, Fields(names, (USER_ID, ITEM_ID, TIMESTAMP)))
-    unit = read_times(engine, "raw", path)
-    engine.run(APPEND, [number])
-    return unit
+def _oddities(group: Group) -> list[tuple[str, str]]:
+    """What is odd about the rows of one combination of verdicts, and what was done with them."""
+    if group[VERDICT] is not None:
+        return [(group[VERDICT], DROPPED)]
+    unrated = [] if group[RATING_VERDICT] is None else [(group[RATING_VERDICT], KEPT_UNRATED)]
+    return unrated + ([] if group[KNOWN] else [(UNKNOWN_ITEM, KEPT_UNKNOWN)])
 
 
-def _judge(engine: Engine, config: BuildConfig, *, any_item: bool) -> None:
-    rules = dict(DROPPED)
-    if config.interactions.events:
-        events = ", ".join(map(literal, config.interactions.events))
-        rules["event that does not count"] = f"{EVENT} IS NULL OR {EVENT} NOT IN ({events})"
-    if not any_item and config.interactions.unknown_items is UnknownItems.DROP:
-        rules["item not in the catalogue"] = "NOT is_known"
-    cases = " ".join(f"WHEN {condition} THEN {literal(what)}" for what, condition in rules.items())
-    engine.run(
-        f"CREATE OR REPLACE TABLE verdicts AS "
-        f"SELECT *, CASE {cases} END AS verdict, {_rating_verdict(config.ratings)} AS rating_verdict FROM ("
-        f"SELECT judged.*, {'TRUE' if any_item else 'known.item_id IS NOT NULL'} AS is_known, "
-        f"try_cast(rating_text AS DOUBLE) AS rating "
-        f"FROM judged LEFT JOIN (SELECT DISTINCT {ITEM_ID} FROM known_items) known USING ({ITEM_ID}))"
-    )
+def _place(groups: Sequence[Group], files: Sequence[str]) -> str:
+    number, row = divmod(min(group[FIRST] for group in groups), PLACES)
+    return f"{files[number].rsplit('/', 1)[-1]} row {row}"
 
 
-def _rating_verdict(scale: RatingScale | None) -> str:
-    if scale is None:
-        return "CASE WHEN coalesce(rating_text, '') <> '' THEN 'rating without a stated scale' END"
-    return (
-        "CASE WHEN coalesce(rating_text, '') = '' THEN NULL "
-        "WHEN rating IS NULL OR NOT isfinite(rating) THEN 'rating that is not a number' "
-        f"WHEN rating < {scale.low!r} OR rating > {scale.high!r} THEN 'rating outside the stated scale' END"
-    )
-
-
-def _findings(engine: Engine, paths: Sequence[Path], config: BuildConfig) -> tuple[Finding, ...]:
-    caught = engine.run(
-        f"SELECT what, count(*), min(({FILE}, {ROW})), any_value(rule) FROM ("
-        f"SELECT verdict AS what, {FILE}, {ROW}, 'dropped' AS rule FROM verdicts WHERE verdict IS NOT NULL UNION ALL "
-        f"SELECT rating_verdict, {FILE}, {ROW}, 'kept without the rating' FROM verdicts "
-        f"WHERE verdict IS NULL AND rating_verdict IS NOT NULL UNION ALL "
-        f"SELECT 'item not in the catalogue', {FILE}, {ROW}, 'kept as items without metadata' FROM verdicts "
-        f"WHERE verdict IS NULL AND NOT is_known) GROUP BY what ORDER BY count(*) DESC, what"
-    )
-    findings = [
-        Finding(what, rows, rule, f"{paths[first[0]].name} row {first[1]}") for what, rows, first, rule in caught
-    ]
-    return tuple(_advise(finding, config) for finding in findings)
-
-
-def _advise(finding: Finding, config: BuildConfig) -> Finding:
-    if config.ratings is not None or finding.what != "rating without a stated scale":
-        return finding
-    rule = f"{finding.rule}; state [ratings] low and high in build.toml to use them"
-    return Finding(finding.what, finding.rows, rule, finding.first)
+def _advised(what: str, rule: str, config: BuildConfig) -> str:
+    if config.ratings is not None or what != "rating without a stated scale":
+        return rule
+    return f"{rule}; state [ratings] low and high in build.toml to use them"
 
 
 def _nothing_left(report: TableReport) -> InputError:

@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import IO
 
 
-def place(path: Path, row: int) -> str:
+def place(path: Path | str, row: int) -> str:
     """A row of a file, for errors: the data row from 1 and, for CSV, the line that an editor shows.
 
     Args:
         path: CSV, JSONL or Parquet file, perhaps gzipped.
         row: data row of CSV and Parquet, line of JSONL, from 1.
     """
-    if ".csv" not in path.name.lower():
+    if ".csv" not in Path(path).name.lower():
         return f"{path}, row {row}"
-    line = _line_of(path, row)
+    line = _line_of(Path(path), row)
     return f"{path}, row {row}" + ("" if line is None else f" (line {line})")
 
 

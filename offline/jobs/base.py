@@ -1,6 +1,7 @@
 """What a job is, and what it is given."""
 
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -10,12 +11,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from models.bundle import layout
+from models.bundle.stream import write_array
 from models.bundle.writer import BundleWriter
 from models.errors import BundleError, ConfigError
 from models.ids import ItemIds
 from offline.config import BuildConfig
-from offline.dataset import Dataset, Inputs, read_against, read_dataset
+from offline.counts import Counts
+from offline.dataset import Dataset, Inputs, Keep, read_against, read_dataset
 from offline.progress import Reporter
+from offline.shards import Array, Arrays, Result, Shards, run_shards
 
 Facts = dict[str, Any]
 
@@ -31,6 +35,9 @@ class Context:
         vectors: the user's own item vectors; None = encode the texts.
         reporter: told how far a job is.
         new_catalogue: read items and ids from the inputs; otherwise the bundle's own stay.
+        keep: told when accepted interactions can be kept.
+        updated: counts that were not read from the inputs but updated.
+        kept: arrays that the next update asks for and bundles do not hold.
     """
 
     writer: BundleWriter
@@ -39,6 +46,14 @@ class Context:
     vectors: Path | None = None
     reporter: Reporter = field(default_factory=Reporter)
     new_catalogue: bool = True
+    keep: Keep | None = None
+    updated: Counts | None = None
+    kept: dict[str, Array] = field(default_factory=dict)
+
+    @property
+    def counts(self) -> Counts:
+        """What to build from: updated counts, else the inputs, read at first use."""
+        return self.dataset if self.updated is None else self.updated
 
     @cached_property
     def dataset(self) -> Dataset:
@@ -56,7 +71,7 @@ class Context:
                 remedy="Give them with --interactions FILE.",
             )
         if self.new_catalogue:
-            return read_dataset(self.inputs, self.config)
+            return read_dataset(self.inputs, self.config, self.keep)
         return read_against(self.inputs.interactions, self.ids(), self.config)
 
     def ids(self) -> ItemIds:
@@ -77,6 +92,24 @@ class Context:
                 remedy="Run it first: shortlist job items.",
             )
         return pq.read_table(self.writer.folder / f"{layout.ITEMS}.parquet")
+
+    def blocks(
+        self, function: Callable[[Arrays, int], Result], names: Sequence[str], count: int, extra: Mapping[str, Array]
+    ) -> Iterator[Result]:
+        """Results of blocks of items in order, computed where the configuration says.
+
+        Args:
+            function: arrays by name and number of a block -> its arrays.
+            names: artifacts of the bundle being written that it reads.
+            count: number of blocks.
+            extra: further arrays by name.
+        """
+        with tempfile.TemporaryDirectory(prefix="shortlist-blocks-") as folder:
+            paths = {name: self.writer.folder / f"{name}.npy" for name in names}
+            for name, array in extra.items():
+                paths[name] = Path(folder) / f"{name}.npy"
+                write_array(paths[name], array)
+            yield from run_shards(Shards(function, paths, count), self.config.engine)
 
     def close(self) -> None:
         """Free what was read."""

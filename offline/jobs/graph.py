@@ -7,8 +7,8 @@ from offline.jobs.base import Context, Facts, Job
 
 def run(context: Context) -> Facts:
     """Count transitions and write the edges with their weights."""
-    counted = context.dataset.transitions()
-    graph = build_graph(counted.sources, counted.targets, counted.counts, len(context.dataset.ids))
+    counted = context.counts.transitions()
+    graph = build_graph(counted.sources, counted.targets, counted.counts, len(context.counts.ids))
     context.writer.add_array(layout.GRAPH_OFFSETS, graph.offsets)
     context.writer.add_array(layout.GRAPH_TARGETS, graph.targets)
     context.writer.add_array(layout.GRAPH_COUNTS, graph.counts)

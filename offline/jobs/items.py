@@ -3,14 +3,14 @@
 import numpy as np
 
 from models.bundle import layout
-from models.bundle.reader import sha256
 from offline.dataset import Inputs
+from offline.ingest.sources import identified
 from offline.jobs.base import Context, Facts, Job
 
 
 def run(context: Context) -> Facts:
     """Read the inputs; write ids, items and availability, and state what was dropped and why."""
-    dataset, writer = context.dataset, context.writer
+    dataset, writer = context.counts, context.writer
     writer.add_array(layout.ID_BYTES, dataset.ids.data)
     writer.add_array(layout.ID_OFFSETS, dataset.ids.offsets)
     writer.add_array(layout.ID_SLOTS, dataset.ids.slots)
@@ -28,8 +28,8 @@ def run(context: Context) -> Facts:
 
 
 def _inputs(inputs: Inputs) -> Facts:
-    files = [*inputs.interactions, *([] if inputs.items is None else [inputs.items])]
-    return {str(path): {"sha256": sha256(path), "bytes": path.stat().st_size} for path in files}
+    sources = [*inputs.interactions, *([] if inputs.items is None else [inputs.items])]
+    return {str(source): facts for one in sources for source, facts in identified(one)}
 
 
 JOB = Job(

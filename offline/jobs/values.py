@@ -71,8 +71,8 @@ def _rating_bound(context: Context) -> tuple[Doubles | None, Facts]:
     scale = context.config.ratings
     if scale is None:
         return None, {"rating_source": RatingSource.NONE, "why": "no [ratings] scale is stated in build.toml"}
-    use_catalogue = not leaks(context.config.split, scale)
-    ratings = item_ratings(context.items(), *context.dataset.ratings(), use_catalogue=use_catalogue)
+    use_catalogue, items = not leaks(context.config.split, scale), context.items()
+    ratings = item_ratings(items, *context.counts.ratings().totals(len(items)), use_catalogue=use_catalogue)
     facts: dict[str, Any] = {
         "rating_source": RatingSource.CATALOGUE if ratings.from_catalogue else RatingSource.INTERACTIONS,
         "rated_by_catalogue": ratings.from_catalogue,
@@ -85,7 +85,7 @@ def _rating_bound(context: Context) -> tuple[Doubles | None, Facts]:
 
 def run(context: Context) -> Facts:
     """Write popularity, its order and the value components."""
-    popularity = context.dataset.popularity()
+    popularity = context.counts.popularity()
     bound, facts = _rating_bound(context)
     values = value_components(popularity, bound, np.asarray(context.writer.read_array(layout.BRAND_CODES)))
     order = np.lexsort((np.arange(len(popularity)), -popularity)).astype(np.int32)

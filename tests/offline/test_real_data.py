@@ -9,7 +9,8 @@ from models.bundle.reader import Bundle
 from models.words import Order, RetrieverName
 from offline.build import Request, build
 from offline.config import BuildConfig
-from offline.dataset import Inputs, Transitions, read_dataset
+from offline.counts import Transitions
+from offline.dataset import Inputs, read_dataset
 from offline.evaluate import Settings, TargetUsers, evaluate, read_target_users
 from offline.progress import Reporter
 from offline.split import Part, Sequences

@@ -11,7 +11,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-from offline.config import BuildConfig, EngineRules
+from offline.config import BuildConfig, EngineRules, UnknownItems
 from offline.ingest.engine import Engine
 from offline.ingest.interactions import INTERACTIONS, read_interactions
 from offline.ingest.report import TableReport
@@ -54,8 +54,10 @@ def read(engine: Engine) -> Reader:
         *paths: Path, config: BuildConfig | None = None, known: Sequence[str] | None = None
     ) -> tuple[list[tuple[Any, ...]], TableReport]:
         catalogue = None if known is None else pa.table({"item_id": pa.array(known, pa.string())})
-        report = read_interactions(engine, paths, config or BuildConfig(), catalogue)
+        rules = config or BuildConfig()
+        report = read_interactions(engine, paths, rules, catalogue)
         rows = engine.run(f"SELECT user_id, item_id, timestamp, event, rating FROM {INTERACTIONS} ORDER BY file, row")
-        return rows, report
+        keep = known is None or rules.interactions.unknown_items is UnknownItems.KEEP
+        return [row for row in rows if keep or row[1] in known], report
 
     return read_back

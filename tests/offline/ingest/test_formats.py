@@ -48,7 +48,7 @@ def test_ids_keep_every_byte(tmp_path: Path, read: Reader, form: str) -> None:
     assert report.findings == ()
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(ids=st.lists(st.tuples(ODD_TEXT, ODD_TEXT), min_size=1, max_size=8))
 @example(ids=[("\x00", "a\x00b"), ("\ufeff", "\u2028"), ('"', '""'), ("\n", "#"), ("\x1f", "\x7f")])
 def test_every_format_reads_the_same_rows(tmp_path: Path, ids: list[tuple[str, str]]) -> None:

@@ -1,0 +1,1 @@
+"""The same expressions on a cluster: PySpark behind ibis."""
