@@ -29,7 +29,7 @@ import psutil
 
 SHORTLIST = (sys.executable, "-P", "-c", "from models.cli import main; main()")
 ADMIN_KEY = "faults-admin-key-0123"
-LONGEST_S = 180.0
+LONGEST_S = 600.0
 POLL_S = 0.005
 KINDS = {"redis": "redis-server", "api": "service.supervisor.api", "worker": "main() worker"}
 
@@ -116,7 +116,11 @@ class Service:
         command = [*SHORTLIST, "serve", "--bundles", str(bundles), "--port", str(port)]
         with self.log.open("wb") as stream:
             self.process = subprocess.Popen(command, env=environment, stderr=stream)
-        wait(self.ready)
+        try:
+            wait(self.ready)
+        except SystemExit:
+            self.process.kill()
+            raise
 
     def ready(self) -> bool:
         """Whether it answers."""
