@@ -49,7 +49,7 @@ class RatingCounts:
         >>> [total.tolist() for total in counts.totals(3)]
         [[0.0, 11.0, 0.0], [0, 4, 0]]
         """
-        sums = np.bincount(self.items, self.ratings * self.counts, n_items)
+        sums = np.bincount(self.items, self.ratings * self.counts, n_items).astype(np.float64)
         return sums, np.bincount(self.items, self.counts, n_items).astype(np.int64)
 
 

@@ -39,7 +39,7 @@ def keeping(root: Path, context: Context) -> Iterator[Callable[[], None]]:
             data = context.dataset
             writer.facts.update(state_facts(data.accepted, data.groups, data.report))
             writer.arrays.update({**rating_arrays(data.ratings()), **context.kept})
-            writer.commit(context.writer.version)
+            writer.commit(context.writer.folder, context.writer.version)
 
         context.keep = keep
         yield finish

@@ -1,6 +1,7 @@
 """Counts with some taken away and others added, exact because they are whole numbers; and catalogues that change."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -43,7 +44,7 @@ class Renumbering:
         """Whether both catalogues hold the same items."""
         return len(self.place) == len(self.origin) and bool((self.place >= 0).all())
 
-    def moved(self, values: npt.NDArray[np.number], blank: float) -> npt.NDArray[np.number]:
+    def moved(self, values: npt.NDArray[Any], blank: float) -> npt.NDArray[Any]:
         """An array with a row an item, in the new order; `blank` in rows of new items."""
         if self.same:
             return values

@@ -4,6 +4,7 @@ Whole arrays that cost little (weights, ranks) are computed anew from exact coun
 costs much (texts, neighbours, ring lists) is taken over wherever nothing that it follows from has changed.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -76,7 +77,7 @@ def update(request: UpdateRequest, reporter: Reporter) -> str:
         BundleError: the bundle cannot be written; the one that serves stays.
     """
     base = Bundle.open(request.bundles, verify="sizes")
-    known = state.State.open(request.state, base.version)
+    known = state.State.of(request.state, base)
     config = config_from(base.manifest.config, where=f"manifest of bundle {base.version}")
     _check_vectors(request, base, config)
     split = SplitInfo(kind=config.split, truncate_history=config.truncate_history)
@@ -94,7 +95,7 @@ def update(request: UpdateRequest, reporter: Reporter) -> str:
         next_state.arrays.update(context.kept)
         writer.section("derived", {"from": base.version})
         writer.section(JOB_COSTS, work.costs)
-        next_state.commit(writer.version)
+        next_state.commit(writer.folder, writer.version)
         version = writer.publish()
     state.forget_old(request.state, version)
     reporter.done("update", total)
@@ -114,7 +115,7 @@ def _check_vectors(request: UpdateRequest, base: Bundle, config: BuildConfig) ->
 
 
 def _run(work: Update, request: UpdateRequest) -> None:
-    steps = {
+    steps: dict[str, Callable[[], Facts]] = {
         "items": lambda: _items(work, request),
         "filters": lambda: filters.run(work.context),
         "graph": lambda: graph.run(work.context),
@@ -174,14 +175,13 @@ def _rings(work: Update, changed: Any, other: Any) -> Facts:
     before = Graph(*(np.asarray(base.array(name)) for name in graph.JOB.writes))
     config = RingConfig(**context.config.rings.model_dump())
     stored = rings.StoredRings(
-        *(
-            base.array(name)
-            for name in (
-                layout.RING_OFFSETS, layout.RING_ENDS, layout.RING_SIZES, layout.RING_ITEMS, layout.RING_SCORES,
-            )
-        ),
-        found=work.known.array(state.RINGS_FOUND),
-    )  # fmt: skip
+        base.array(layout.RING_OFFSETS),
+        base.array(layout.RING_ENDS),
+        base.array(layout.RING_SIZES),
+        base.array(layout.RING_ITEMS),
+        base.array(layout.RING_SCORES),
+        work.known.array(state.RINGS_FOUND),
+    )
     backwards = reverse(after)
     touched = rings.touched_anchors(
         rings.changed_rows(before, after, moves), backwards, changed, other, moves,

@@ -18,13 +18,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from models.bundle.reader import Array, map_array
+from models.bundle import layout
+from models.bundle.reader import Array, Bundle, map_array, sha256
 from models.bundle.stream import write_array
 from models.errors import ConfigError
 
 FACTS, CATALOGUE = "facts.json", "catalogue.parquet"
 ROWS = "rows-{number:05}.parquet"
 RATING_ITEMS, RATING_VALUES, RATING_COUNTS = "rating_items", "rating_values", "rating_counts"
+ABOUT = "about"
+COUNTED = (layout.ID_BYTES, layout.GRAPH_TARGETS, layout.GRAPH_COUNTS, layout.POPULARITY, layout.RING_ENDS)
+"""Artifacts by whose checksums a state knows its bundle."""
 RINGS_FOUND = "rings_found"
 """int32 [n]: rings of each anchor that are known in full."""
 
@@ -42,22 +46,24 @@ class State:
     facts: Mapping[str, Any]
 
     @classmethod
-    def open(cls, root: Path, version: str) -> Self:
-        """The state of a version.
+    def of(cls, root: Path, base: Bundle) -> Self:
+        """The state of a bundle, or of the one it was trained from.
 
         Raises:
-            ConfigError: there is none.
+            ConfigError: there is none, or it belongs to other counts.
         """
-        folder = root / version
-        try:
-            return cls(folder, json.loads((folder / FACTS).read_text()))
-        except OSError as error:
-            raise ConfigError(
-                str(folder),
-                found=str(error),
-                expected="the state of the current bundle",
-                remedy="Build once with shortlist build --state DIR; updates keep it from then on.",
-            ) from error
+        for version in (base.version, base.manifest.sections.get("derived", {}).get("from", base.version)):
+            path = root / version / FACTS
+            if path.is_file():
+                state = cls(path.parent, json.loads(path.read_text()))
+                if all(base.manifest.files[name].sha256 == digest for name, digest in state.facts[ABOUT].items()):
+                    return state
+        raise ConfigError(
+            str(root),
+            found=f"no state of bundle {base.version}",
+            expected="what the build of its counts left there",
+            remedy="Build once with shortlist build --state DIR; updates keep it from then on.",
+        )
 
     def rows(self) -> list[Path]:
         """Files of accepted interactions, one a build or update, oldest first."""
@@ -110,8 +116,9 @@ class StateWriter:
         if table is not None:
             pq.write_table(table, self.folder / CATALOGUE, compression="zstd")
 
-    def commit(self, version: str) -> None:
-        """Finish it as the state of a bundle version."""
+    def commit(self, bundle: Path, version: str) -> None:
+        """Finish it as the state of a bundle version that is still being written in a folder."""
+        self.facts[ABOUT] = {f"{name}.npy": sha256(bundle / f"{name}.npy") for name in COUNTED}
         for name, array in self.arrays.items():
             write_array(self.folder / f"{name}.npy", np.asarray(array))
         (self.folder / FACTS).write_text(json.dumps(self.facts, ensure_ascii=False))

@@ -144,7 +144,7 @@ def _unit(rows: npt.NDArray[np.floating]) -> Vectors:
 
 def _write_index(writer: BundleWriter, base: Bundle, vectors: Vectors, moves: Renumbering) -> None:
     """The base's kind of index over the vectors: where nothing moved the very same, else filled anew, not trained."""
-    writer.section("index", base.manifest.sections["index"])
+    writer.section("index", {**base.manifest.sections.get("index", {}), "items": len(vectors)})
     if moves.same:
         writer.take(base, layout.INDEX)
         return

@@ -14,7 +14,7 @@ from offline.encoders.choose import open_encoder
 from offline.encoders.texts import item_texts
 from offline.encoders.vectors import read_vectors
 from offline.jobs.base import Context, Facts, Job
-from offline.shards import Arrays, Result
+from offline.shards import Array, Arrays, Result
 
 NO_ENCODER = "none"
 TEXT_BYTES, TEXT_OFFSETS = "text_bytes", "text_offsets"
@@ -46,7 +46,7 @@ def _blocks(context: Context, distinct: Sequence[str]) -> Iterator[Vectors]:
     rules, threads = context.config.text, context.config.engine.threads
     encoded = [text.encode() for text in distinct]
     offsets = np.concatenate(([0], np.cumsum([len(one) for one in encoded]))).astype(np.int64)
-    extra = {TEXT_BYTES: np.frombuffer(b"".join(encoded), np.uint8), TEXT_OFFSETS: offsets}
+    extra: dict[str, Array] = {TEXT_BYTES: np.frombuffer(b"".join(encoded), np.uint8), TEXT_OFFSETS: offsets}
     work = partial(vectors_of_block, name=rules.encoder, threads=threads, batch_size=rules.batch_size)
     done = context.reporter.counter(len(distinct))
     try:

@@ -12,7 +12,7 @@ from models.ring_store import write_ring_lists
 from models.rings import Reverse, RingConfig, RingInputs, reverse
 from offline.increment.state import RINGS_FOUND
 from offline.jobs.base import Context, Facts, Job
-from offline.shards import Arrays, Result
+from offline.shards import Array, Arrays, Result
 
 BACK_OFFSETS, BACK_SOURCES = "back_offsets", "back_sources"
 READS = (
@@ -36,7 +36,7 @@ def rings_of_block(arrays: Arrays, block: int, *, config: RingConfig) -> Result:
 
 def _blocks(context: Context, graph: Graph, config: RingConfig) -> Iterator[RingBlock]:
     backwards = reverse(graph)
-    extra = {BACK_OFFSETS: backwards.offsets, BACK_SOURCES: backwards.sources}
+    extra: dict[str, Array] = {BACK_OFFSETS: backwards.offsets, BACK_SOURCES: backwards.sources}
     work, known = partial(rings_of_block, config=config), []
     for result in context.blocks(work, READS, -(-graph.n_items // config.block), extra):
         block = RingBlock(*result)

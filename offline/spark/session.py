@@ -1,6 +1,7 @@
 """A Spark session as the expressions need it, and files on any filesystem that it reads."""
 
 import logging
+import os
 import re
 import sys
 import tempfile
@@ -43,10 +44,10 @@ def open_session(rules: EngineRules) -> Any:
     if SparkSession.getActiveSession() is None:
         for key, value in {**STARTING, "spark.driver.memory": _java_size(rules.memory_limit)}.items():
             builder = builder.config(key, value)
+    if (rules.master or "local").startswith("local") and "PYSPARK_GATEWAY_PORT" not in os.environ:
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     if rules.master is not None:
         builder = builder.master(rules.master)
-        if rules.master.startswith("local"):
-            builder = builder.config("spark.pyspark.python", sys.executable)
     logging.getLogger("py4j").setLevel(logging.WARNING)
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")

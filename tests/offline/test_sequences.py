@@ -65,7 +65,7 @@ def train(places: list[tuple[str, list[float]]]) -> list[tuple[str, list[float]]
     return places[:-2] if len(places) >= 3 else places
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=ROWS, keep=st.sampled_from([None, 1, 3, 5]), cut=st.integers(0, 30))
 def test_sequences_follow_the_rules(tmp_path: Path, rows: list[Row], keep: int | None, cut: int) -> None:
     parts = [part for part in (rows[:cut], rows[cut:]) if part]

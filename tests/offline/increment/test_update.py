@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import faiss
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -11,16 +12,21 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from models.bundle import layout
 from models.bundle.reader import Bundle
 from models.bundle.versions import current
+from models.bundle.writer import BundleWriter
 from models.errors import ConfigError, InputError
+from models.neural.semantic_ids import IdConfig, finished, kmeans_ids
 from offline.build import Request, build
 from offline.config import BuildConfig
 from offline.dataset import Inputs
 from offline.increment.run import UpdateRequest, update
+from offline.increment.trained import extended_codes
 from offline.jobs import id_vectors
 from offline.jobs.catalog import JOBS
 from offline.progress import Reporter
+from offline.training.semantic import write_semantic_ids
 
 QUIET = Reporter(quiet=True)
 UNTRAINED = [job for job in JOBS if job is not id_vectors.JOB]
@@ -159,21 +165,51 @@ def test_only_touched_anchors_are_computed_anew(tmp_path: Path, monkeypatch: pyt
     assert names == ["a2", "a3", "a4"]
 
 
-def test_new_items_join_what_was_trained(tmp_path: Path) -> None:
-    from models.neural.semantic_ids import IdConfig, kmeans_ids
-    from models.neural.trie import Trie
-    from offline.increment.trained import extended_codes
-
-    generator = np.random.default_rng(1)
-    vectors = generator.normal(size=(300, 8)).astype(np.float32)
-    known = np.ones(300, np.bool_)
-    ids = kmeans_ids(vectors, known, IdConfig(levels=2, codebook=4))
-    twins = np.concatenate([vectors, vectors[:20]])
+def test_new_items_get_unused_codes_near_those_of_like_texts() -> None:
+    vectors = np.random.default_rng(1).normal(size=(300, 8)).astype(np.float32)
+    ids = kmeans_ids(vectors, np.ones(300, np.bool_), IdConfig(levels=2, codebook=4))
     blank = np.concatenate([ids.codes, np.full((20, 3), -1, np.int32)])
 
-    codes = extended_codes(blank, twins, ids.codebooks)
+    codes = extended_codes(blank, np.concatenate([vectors, vectors[:20]]), ids.codebooks)
 
     np.testing.assert_array_equal(codes[:300], ids.codes)
-    Trie.build(codes, ids.codebooks)
-    same = (codes[300:, :2] == ids.codes[:20, :2]).all(axis=1)
-    assert same.mean() > 0.7
+    assert (codes < ids.codebooks).all()
+    assert len(np.unique(codes, axis=0)) == 320
+    assert (codes[300:, :2] == ids.codes[:20, :2]).all(axis=1).mean() > 0.7
+
+
+def test_a_trained_bundle_stays_trained(tmp_path: Path) -> None:
+    items = {
+        name: {"title": f"{colour} tea"} for name, colour in zip("abcd", ("red", "green", "old", "cold"), strict=True)
+    }
+    files = rows_file(tmp_path / "0.parquet", [row("u", name, "1") for name in "abcd"])
+    root, states, config = tmp_path / "b", tmp_path / "state", BuildConfig()
+    catalogue = items_file(tmp_path / "items.jsonl", items)
+    build(Request(root, config, Inputs((files,), catalogue), state=states), QUIET)
+    vectors = np.eye(4, 6, dtype=np.float32)
+    shape, quantised = IdConfig(levels=2, codebook=2), np.array([[0, 0], [0, 1], [1, 0], [1, 0]], np.int32)
+    ids = finished(quantised, vectors, vectors, shape)
+    with BundleWriter.derive(root, Bundle.open(root)) as writer:
+        write_semantic_ids(writer, ids, shape)
+        writer.add_array(layout.ITEM_VECTORS, vectors)
+        index = faiss.IndexFlatIP(6)
+        index.add(vectors)
+        faiss.write_index(index, str(writer.folder / layout.INDEX))
+        writer.publish()
+    items_file(catalogue, {**items, "0": {"title": "red tea"}})
+
+    update(
+        UpdateRequest(root, states, Inputs((rows_file(tmp_path / "1.parquet", [row("u", "0", "5")]),), catalogue)),
+        QUIET,
+    )
+
+    bundle = Bundle.open(root)
+    codes, found = bundle.array(layout.CODES), bundle.array(layout.ITEM_VECTORS)
+    np.testing.assert_array_equal(codes[1:], ids.codes)
+    assert len(np.unique(codes, axis=0)) == 5
+    np.testing.assert_array_equal(found[1:], vectors)
+    assert found[0].argmax() == 0
+    assert np.linalg.norm(found[0]) == pytest.approx(1)
+    assert faiss.read_index(str(bundle.file(layout.INDEX))).ntotal == 5
+    assert bundle.array(layout.TRIE_ITEMS).tolist() == np.lexsort(codes.T[::-1]).tolist()
+    assert not bundle.array(layout.ID_VECTORS)[0].any()
