@@ -59,7 +59,8 @@ class Main(uvicorn.Server):
         yield
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Accept nothing more, but let those who connected a moment ago still send their request."""
+        """Accept who waits already, then nothing more, and let those who came last still send their request."""
+        await asyncio.sleep(LAST_WORDS_S)
         for server in self.servers:
             server.close()
         for bound in sockets or ():

@@ -16,39 +16,19 @@ import structlog
 
 from models.bundle import layout, versions
 from models.bundle.manifest import read_manifest
-from models.errors import ConfigError, ShortlistError
+from models.errors import ShortlistError
 from service.redis.server import EmbeddedRedis, EmbeddedRedisConfig
 from service.settings import Settings
 from service.supervisor.child import Child, Command, HopelessError, RedisKeeper
 from service.supervisor.following import mirror_command
 from service.supervisor.gather import Totals, answer_on, parse, process_socket, read_socket
+from service.supervisor.listening import listen, turn_away
 
 log = structlog.get_logger(__name__)
 GRACE_S = 5.0
 LOOK_S = 1.0
 ANNOUNCE_POLL_S = 0.05
-BACKLOG = 2048
 PROGRAM = (sys.executable, "-P", "-m")
-
-
-def listen(host: str, port: int) -> socket.socket:
-    """A bound socket that children inherit.
-
-    Raises:
-        ConfigError: the address cannot be had.
-    """
-    try:
-        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        bound = socket.socket(family, socket.SOCK_STREAM)
-        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        bound.bind((host, port))
-    except OSError as error:
-        raise ConfigError(
-            f"{host}:{port}", found=str(error), expected="a free address of this machine", remedy="Choose another port."
-        ) from error
-    bound.set_inheritable(True)
-    bound.listen(BACKLOG)
-    return bound
 
 
 def wants_worker(bundles: Path) -> bool:
@@ -89,6 +69,7 @@ class Supervisor:
             await self._start(sockets)
             await self._stopping.wait()
             for bound in sockets:
+                turn_away(bound)
                 bound.close()
             await self._drain()
         finally:

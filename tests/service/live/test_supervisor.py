@@ -162,6 +162,7 @@ def test_sigterm_under_load_loses_no_request_that_was_accepted(root: Path) -> No
     taken = [line for line in lines if line["event"] == "request" and line["route"] == "/recommend"]
     assert {line["status"] for line in taken} == set(work.statuses) == {200}
     assert len(taken) == len(work.statuses)
+    assert not work.failures
 
 
 def test_sigterm_while_it_starts_ends_it_with_0_and_leaves_nothing(root: Path) -> None:
