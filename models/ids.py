@@ -3,7 +3,7 @@
 The index of an item is the order of its id's UTF-8 bytes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -113,22 +113,28 @@ class ItemIds:
 
     def index(self, item_id: str) -> int:
         """The item index of an id, -1 where the catalogue lacks it."""
-        try:
-            key = item_id.encode()
-        except UnicodeEncodeError:
-            return UNKNOWN
+        return self.find((item_id,))[0]
+
+    def find(self, ids: Iterable[str]) -> list[int]:
+        """The item index of each id, -1 where unknown."""
         data, offsets, slots = self._views
-        mask = len(slots) - 1
-        place = xxhash.xxh64_intdigest(key) & mask
-        while (found := slots[place]) != UNKNOWN:
-            if data[offsets[found] : offsets[found + 1]] == key:
-                return int(found)
-            place = (place + 1) & mask
-        return UNKNOWN
+        mask, digest = len(slots) - 1, xxhash.xxh64_intdigest
+        indices = []
+        for item_id in ids:
+            try:
+                key = item_id.encode()
+            except UnicodeEncodeError:
+                indices.append(UNKNOWN)
+                continue
+            place = digest(key) & mask
+            while (found := slots[place]) != UNKNOWN and data[offsets[found] : offsets[found + 1]] != key:
+                place = (place + 1) & mask
+            indices.append(found)
+        return indices
 
     def indices(self, ids: Sequence[str]) -> Items:
         """int32 [len(ids)]: the item index of each id, -1 where unknown."""
-        return np.fromiter(map(self.index, ids), np.int32, len(ids))
+        return np.array(self.find(ids), np.int32)
 
     def strings(self, items: Items) -> list[str]:
         """The ids of item indices, each of which must exist."""

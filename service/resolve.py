@@ -81,11 +81,11 @@ def resolve(
         deadline: on the clock of `time.monotonic`, in seconds.
     """
     ids = past.item_ids[-MAX_HISTORY:]
-    found = [engine.bundle.ids.index(item_id) for item_id in ids]
+    found = engine.bundle.ids.find(ids)
     unknown = list(dict.fromkeys(i for i, at in zip(ids, found, strict=True) if at < 0)) if -1 in found else []
     blocked = set(found) if request.exclude_seen else set()
     if request.exclude:
-        blocked.update(map(engine.bundle.ids.index, request.exclude))
+        blocked.update(engine.bundle.ids.find(request.exclude))
     query = Query(
         history=np.array([at for at in found if at >= 0] if unknown else found, np.int32),
         k=request.k,
