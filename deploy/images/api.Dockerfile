@@ -13,6 +13,7 @@ ARG STORE=s3
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 RUN python -m venv /opt/venv
 COPY deploy/locks /src/deploy/locks
+COPY deploy/images/trim.sh /src/deploy/images/trim.sh
 WORKDIR /src
 RUN /opt/venv/bin/pip install --require-hashes --only-binary :all: -r deploy/locks/api.txt -r deploy/locks/${STORE}.txt
 RUN python -m pip install --require-hashes --only-binary :all: -r deploy/locks/build.txt
@@ -22,6 +23,7 @@ COPY offline /src/offline
 COPY service /src/service
 RUN python -m pip wheel --no-deps --no-build-isolation --no-index --wheel-dir /wheels .
 RUN /opt/venv/bin/pip install --no-deps --no-index --find-links /wheels shortlist
+RUN sh deploy/images/trim.sh /opt/venv
 
 FROM ${PYTHON_IMAGE}
 RUN groupadd --gid 10001 shortlist && useradd --uid 10001 --gid 10001 --no-create-home --shell /usr/sbin/nologin shortlist \

@@ -13,6 +13,7 @@ ARG STORE=s3
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 RUN python -m venv /opt/venv
 COPY deploy/locks /src/deploy/locks
+COPY deploy/images/trim.sh /src/deploy/images/trim.sh
 WORKDIR /src
 RUN /opt/venv/bin/pip install --require-hashes --only-binary :all: -r deploy/locks/api.txt -r deploy/locks/${STORE}.txt -r deploy/locks/worker.txt
 RUN python -m pip install --require-hashes --only-binary :all: -r deploy/locks/build.txt
@@ -32,6 +33,7 @@ FROM plain AS torch-cuda
 RUN /opt/venv/bin/pip install --no-deps --require-hashes --only-binary :all: -r deploy/locks/torch-cuda.txt
 
 FROM torch-${TORCH} AS environment
+RUN sh deploy/images/trim.sh /opt/venv
 
 FROM ${PYTHON_IMAGE}
 RUN groupadd --gid 10001 shortlist && useradd --uid 10001 --gid 10001 --no-create-home --shell /usr/sbin/nologin shortlist \

@@ -4,6 +4,7 @@ import fnmatch
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
@@ -101,6 +102,19 @@ def test_what_an_image_copies_is_in_its_context(image: str) -> None:
     ]
     assert copied
     assert all(any(fnmatch.fnmatch(source, pattern) for pattern in admitted) for source in copied)
+
+
+def test_trimming_takes_tests_and_headers_and_leaves_what_runs(tmp_path: Path) -> None:
+    stays = {"pyarrow/lib.so", "pyarrow/libarrow_substrait.so.1", "numpy/_core/tests/_natype.py", "numba/core/tests.py"}
+    stays |= {"torch/bin/torch_shm_manager", "torch/lib/libtorch.so", "torch/testing/__init__.py"}
+    goes = {"pyarrow/_flight.so", "pyarrow/libarrow_flight.so.1", "pyarrow/include/api.h", "pyarrow/tests/test_a.py"}
+    goes |= {"torch/include/a.h", "torch/test/a", "torch/bin/protoc", "numba/tests/a.py", "sympy/core/tests/a.py"}
+    site = tmp_path / "lib" / "python3.11" / "site-packages"
+    for name in stays | goes:
+        (site / name).parent.mkdir(parents=True, exist_ok=True)
+        (site / name).touch()
+    subprocess.run(["sh", DEPLOY / "images" / "trim.sh", tmp_path], check=True)
+    assert {str(path.relative_to(site)) for path in site.rglob("*") if path.is_file()} == stays
 
 
 def test_the_api_image_holds_no_torch() -> None:
