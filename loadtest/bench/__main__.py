@@ -91,10 +91,11 @@ def main() -> None:
     rows: list[Row] = []
     for name in only:
         print(f"measuring {name} ...", flush=True)
-        mine = list(PARTS[name](options))
-        rows += mine
-        print(table(mine), flush=True)
-        write(rows, options.out, time.perf_counter() - started)
+        first = len(rows)
+        for row in PARTS[name](options):
+            rows.append(row)
+            write(rows, options.out, time.perf_counter() - started)
+        print(table(rows[first:]), flush=True)
 
 
 if __name__ == "__main__":
