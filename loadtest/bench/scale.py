@@ -22,6 +22,7 @@ SORT = """
 import duckdb, resource, sys, time
 log, threads, memory, spill = sys.argv[1:]
 engine = duckdb.connect(config={"threads": threads, "memory_limit": memory, "temp_directory": spill})
+engine.execute("set enable_progress_bar = false")
 started = time.perf_counter()
 engine.execute(f"create temp table sorted as select * from read_parquet('{log}') order by user_id, timestamp")
 print(time.perf_counter() - started, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
@@ -32,7 +33,7 @@ def write_log(path: Path, rows: int) -> None:
     """Random interactions: users of ten on average, the most popular item of a million about a thousand times as
     frequent as the median one; deterministic."""
     with duckdb.connect() as engine:
-        engine.execute("set preserve_insertion_order = false")
+        engine.execute("set preserve_insertion_order = false; set enable_progress_bar = false")
         engine.execute(f"""
             copy (
                 select 'u' || (hash(n) % {max(1, rows // PER_USER)}) as user_id,
