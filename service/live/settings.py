@@ -78,7 +78,10 @@ class LiveSettings(BaseSettings):
     admin_key: SecretStr | None = Field(default=None, min_length=16, description="Key of /admin; absent = no /admin.")
     cors_origins: tuple[str, ...] = Field(default=(), description="JSON list of origins whose pages may call the API.")
     admin_port: int | None = Field(
-        default=None, ge=0, le=65535, description="Serve /metrics and /admin on this port of ADMIN_HOST only."
+        default=None,
+        ge=0,
+        le=65535,
+        description="Serve /metrics (without a key) and /admin on this port of ADMIN_HOST only.",
     )
     admin_host: str = Field(default="127.0.0.1", description="Address of the admin port.")
     gr_workers: int = Field(default=1, ge=0, le=64, description="GR workers that `shortlist serve` starts.")
