@@ -1,8 +1,9 @@
 """From the sinks' files to what an experiment showed.
 
 An event counts for a variant if it came within a day after an exposure of the same unit to an item that was served
-then: by its `request_id` where it carries one, else by its user. Units are counted by the variant that they were
-assigned, whoever served; forced exposures are left out, and so are units that were seen in two variants.
+then: by its `request_id` where it carries one (it came after that list, whatever the caller's clock says), else by its
+user. Units are counted by the variant that they were assigned, whoever served; forced exposures are left out, and so
+are units that were seen in two variants.
 """
 
 from collections.abc import Sequence
@@ -67,7 +68,7 @@ CREATE TEMP TABLE attributed AS
 SELECT DISTINCT shown.unit, happened.user_id, happened.event_id
 FROM happened JOIN shown ON happened.request_id = shown.request_id
 WHERE list_contains(shown.items, happened.item_id)
-  AND happened.timestamp >= shown.timestamp AND happened.timestamp <= shown.timestamp + INTERVAL {WINDOW_HOURS} HOUR
+  AND happened.timestamp <= shown.timestamp + INTERVAL {WINDOW_HOURS} HOUR
 UNION
 SELECT DISTINCT shown.unit, happened.user_id, happened.event_id
 FROM happened JOIN shown ON happened.request_id IS NULL AND happened.user_id = shown.user_id

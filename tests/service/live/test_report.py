@@ -114,6 +114,14 @@ def test_a_request_id_ties_an_event_to_its_list_and_to_no_other(log: Log) -> Non
     assert (found["a"].converted, found["b"].converted) == (1, 0)
 
 
+@pytest.mark.parametrize(("hours", "counts"), [(-0.01, True), (24, True), (24.01, False)])
+def test_an_event_that_names_its_list_came_after_it_whatever_its_clock_says(
+    log: Log, hours: float, counts: bool
+) -> None:
+    log.event("u1", "a", hours, request_id=log.expose("u1", "a"))
+    assert by_name(log.report())["a"].converted == int(counts)
+
+
 def test_forced_mixed_repeated_and_older_records_are_left_out(log: Log) -> None:
     log.expose("old", "a", salt="before", timestamp=NOON - timedelta(days=2))
     log.expose("qa", "a", forced=True)
