@@ -53,13 +53,16 @@ def held_out(test: TargetUsers) -> HeldOut:
 
 def item_facts(bundle: Bundle) -> ItemFacts:
     """Graph, leaves, values, co-purchase links and embeddings, each None where the bundle has none."""
-    weights = effective_weights(ValueParams().weights, present_components(bundle.manifest.sections))
+    present = present_components(bundle.manifest.sections)
+    weights = effective_weights(ValueParams().weights, present)
     return ItemFacts(
         graph=_graph(bundle),
         leaves=_leaves(bundle),
         components=_components(bundle) if weights.any() else None,
         weights=weights if weights.any() else None,
-        component_names=tuple(part.value for part in Component),
+        component_names=tuple(
+            part.value if there else f"{part.value} (absent)" for part, there in zip(Component, present, strict=True)
+        ),
         links=co_purchase_links(bundle),
         embeddings=bundle.array(layout.EMBEDDINGS) if bundle.has(layout.EMBEDDINGS) else None,
     )

@@ -108,12 +108,13 @@ def shown(sections: Sequence[Section | None]) -> tuple[Section, ...]:
 def figure_text(value: Number, *, percent: bool = False) -> str:
     """A figure as text, a dash where it is not defined.
 
-    >>> figure_text(0.09031, percent=True), figure_text(0.1234567), figure_text(None)
-    ('9.03', '0.1235', '–')
+    >>> figure_text(0.09031, percent=True), figure_text(0.1234567), figure_text(None), figure_text(-0.00001)
+    ('9.03', '0.1235', '–', '0.0000')
     """
     if value is None:
         return NOTHING
-    return signed(f"{100 * value:.2f}" if percent else f"{value:.4f}")
+    text = f"{100 * value:.2f}" if percent else f"{value:.4f}"
+    return signed(text if float(text) else text.removeprefix("-"))
 
 
 def signed(number: str) -> str:

@@ -146,9 +146,14 @@ def _ratings(data: DataFolder, bundle: Bundle, protocol: Protocol) -> Iterator[s
     if protocol.paper is not Paper.VALUE_PRIOR:
         return
     facts = bundle.manifest.sections.get("value", {})
+    liked = bool(data.ratings) and set(data.ratings) <= {LIKED.low, LIKED.high}
     if facts.get("dropped", {}).get("rating"):
-        return
-    if data.ratings and set(data.ratings) <= {LIKED.low, LIKED.high}:
+        held = "Ratings here are 0 or 1, not stars, and" if liked else "No star ratings count here:"
+        yield (
+            f"{held} the item value of this bundle is made without them. The paper's has three parts, so values, leads "
+            "and the parts' shares in them are other quantities here."
+        )
+    elif liked:
         yield (
             "Ratings here are 0 or 1, not stars: the Wilson bound is that of the share of ones, a coarser signal than "
             "the paper's mean of stars."

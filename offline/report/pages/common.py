@@ -154,8 +154,9 @@ def _difference(row: Published) -> Cell:
     if row.difference is None:
         return Cell(NOTHING)
     if row.unit is Unit.COUNT:
-        return Cell(signed(f"{round(row.difference):+,}"))
-    return Cell(signed(f"{100 * row.difference:+.2f}" if row.unit is Unit.PERCENT else f"{row.difference:+.4f}"))
+        return Cell(signed(f"{round(row.difference):+,}".replace("+0", "0")))
+    text = f"{100 * row.difference:+.2f}" if row.unit is Unit.PERCENT else f"{row.difference:+.4f}"
+    return Cell(signed(text if float(text) else text[1:]))
 
 
 def _two(value: float | None) -> str:
