@@ -18,12 +18,14 @@ class Memory:
 
     Attributes:
         resident: all pages in memory; those that processes share count for each of them.
-        private: pages that no other process has.
+        private: pages that no other process has; of a mapped file too, while nobody else maps it.
+        own: pages of no file, which the process alone answers for.
         shared: pages of mapped files, and pages shared with others.
     """
 
     resident: float
     private: float
+    own: float
     shared: float
 
 
@@ -50,10 +52,10 @@ def memory(pid: int) -> Memory:
     text = Path(f"/proc/{pid}/smaps_rollup").read_text()
     kib = {name: int(found[1]) for name in FIELDS if (found := re.search(rf"(?m)^{name}:\s+(\d+) kB", text))}
     private = kib["Private_Clean"] + kib["Private_Dirty"]
-    return Memory(kib["Rss"] / 1024, private / 1024, (kib["Rss"] - private) / 1024)
+    return Memory(kib["Rss"] / 1024, private / 1024, kib["Anonymous"] / 1024, (kib["Rss"] - private) / 1024)
 
 
-FIELDS = ("Rss", "Private_Clean", "Private_Dirty")
+FIELDS = ("Rss", "Private_Clean", "Private_Dirty", "Anonymous")
 
 
 @contextmanager

@@ -33,7 +33,7 @@ class Window:
     """Half a minute: what was found, and the API processes' own memory at its end, in MiB."""
 
     figures: Figures
-    private_mib: float
+    own_mib: float
 
 
 def ceiling(service: Service, bodies: Path) -> Figures:
@@ -52,9 +52,9 @@ def windows(service: Service, bodies: Path, rate: float, minutes: float) -> list
         figures = ask(f"{service.url}/recommend", bodies, load, service.pid)
         pause_ms = max(0.1, pause_ms + (figures.rate - rate) / rate * CONNECTIONS / rate * 1e3)
         if number:
-            found.append(Window(figures, sum(memory(pid).private for pid in service.api_pids())))
+            found.append(Window(figures, sum(memory(pid).own for pid in service.api_pids())))
             print(
-                f"{number:3}: {json.dumps(figures.plain() | {'private_mib': round(found[-1].private_mib, 1)})}",
+                f"{number:3}: {json.dumps(figures.plain() | {'own_mib': round(found[-1].own_mib, 1)})}",
                 flush=True,
             )
     return found
@@ -65,7 +65,7 @@ def judge(found: list[Window], most: Figures) -> int:
     half = len(found) // 2
     parts = (found[:half], found[half:])
     early, late = (statistics.median(one.figures.p99_ms for one in part) for part in parts)
-    before, after = (statistics.median(one.private_mib for one in part) for part in parts)
+    before, after = (statistics.median(one.own_mib for one in part) for part in parts)
     failed = sum(one.figures.failed for one in found)
     rate = statistics.mean(one.figures.rate for one in found)
     print(f"ceiling {most.rate:,.0f}/s, asked {rate:,.0f}/s ({rate / most.rate:.0%}), failed {failed}; "

@@ -34,6 +34,7 @@ def memory_of_processes(options: Options) -> Iterator[Row]:
             figures: dict[str, float | str] = {
                 "resident_mib": round(found.resident, 1),
                 "private_mib": round(found.private, 1),
+                "own_mib": round(found.own, 1),
                 "shared_mib": round(found.shared, 1),
                 "service_ready_s": round(ready_s, 2),
             }

@@ -61,8 +61,8 @@ def report(summary: dict[str, object], limits: Thresholds, out: Path) -> None:
         route = f"assigned {row['assigned']:9} served {row['served']:9} {row['fallback_reason'] or '-':10}"
         print(f"{route} {row['lists']:8,}")
     print(f"generator: {summary['generator_mean']:.0%} of a core, at most {summary['generator_busiest']:.0%}; "
-          f"service: {summary['service_cores']:.2f} cores, API memory of its own {summary['api_private_mib_first']} -> "
-          f"{summary['api_private_mib_last']} MiB")  # fmt: skip
+          f"service: {summary['service_cores']:.2f} cores, API memory of its own {summary['api_own_mib_first']} -> "
+          f"{summary['api_own_mib_last']} MiB")  # fmt: skip
     if float(str(summary["generator_busiest"])) > SATURATED:
         print("SATURATED: the generator was the limit; rates and latencies are its own, not the service's")
     for sentence in broken(summary, limits):

@@ -37,7 +37,7 @@ class Watch:
     def __init__(self, service: Service) -> None:
         self._service, self._own = service, psutil.Process()
         self.shares: list[float] = []
-        self.private_mib: list[float] = []
+        self.own_mib: list[float] = []
         self._cpu_before = cpu_s(service.pid)
 
     def run(self) -> None:
@@ -46,17 +46,17 @@ class Watch:
         while True:
             gevent.sleep(WATCH_S)
             self.shares.append(self._own.cpu_percent() / 100)
-            self.private_mib.append(sum(memory(pid).private for pid in self._service.api_pids()))
+            self.own_mib.append(sum(memory(pid).own for pid in self._service.api_pids()))
 
     def facts(self, seconds: float) -> dict[str, Any]:
         """For the summary."""
-        shares, private = self.shares or [0.0], self.private_mib or [0.0]
+        shares, own = self.shares or [0.0], self.own_mib or [0.0]
         return {
             "generator_mean": round(sum(shares) / len(shares), 3),
             "generator_busiest": round(max(shares), 3),
             "service_cores": round((cpu_s(self._service.pid) - self._cpu_before) / seconds, 3),
-            "api_private_mib_first": round(private[0], 1),
-            "api_private_mib_last": round(private[-1], 1),
+            "api_own_mib_first": round(own[0], 1),
+            "api_own_mib_last": round(own[-1], 1),
         }
 
 
