@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
+
 from loadtest.asking import wait_ready
 from loadtest.machine import family, on_core, one_thread
 
@@ -43,7 +45,15 @@ class Service:
 
     def api_pids(self) -> list[int]:
         """Its API processes."""
-        return [one.pid for one in family(self.pid) if "service.supervisor.api" in " ".join(one.cmdline())]
+        return [one.pid for one in family(self.pid) if "service.supervisor.api" in command_line(one)]
+
+
+def command_line(process: psutil.Process) -> str:
+    """Words of its command; none where it has just ended."""
+    try:
+        return " ".join(process.cmdline())
+    except psutil.NoSuchProcess:
+        return ""
 
 
 def free_port() -> int:
