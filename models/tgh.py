@@ -63,7 +63,9 @@ class Tgh:
         rule, budgets = rule_of(query.eligible), anchor_budgets(self.name, 1, self._anchors)
         self._computed(query, budgets, rule, room_for(1))
         self.retrieve(query)
-        self.backfill.finish(query, rule, 0, room_for(n_items + 1), 0)
+        # More than neighbours can fill, so that popular items are asked too; the whole catalogue would take O(n squared).
+        room = room_for(min(n_items + 1, 2 * self.backfill.neighbours.shape[1] + 2))
+        self.backfill.finish(query, rule, 0, room, 0)
 
     def candidates(self, query: Query, rule: Rule, out: Chosen) -> int:
         """Fill `out` for a history that is not empty, without backfill; how many items were chosen."""
