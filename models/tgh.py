@@ -63,7 +63,7 @@ class Tgh:
         rule, budgets = rule_of(query.eligible), anchor_budgets(self.name, 1, self._anchors)
         self._computed(query, budgets, rule, room_for(1))
         self.retrieve(query)
-        # More than neighbours can fill, so that popular items are asked too; the whole catalogue would take O(n squared).
+        # More than neighbours can fill, so that popular items are asked too; filling the whole catalogue is quadratic.
         room = room_for(min(n_items + 1, 2 * self.backfill.neighbours.shape[1] + 2))
         self.backfill.finish(query, rule, 0, room, 0)
 
