@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import sys
 from collections import Counter
 from pathlib import Path
@@ -13,6 +14,7 @@ from loadtest.bench import __main__ as bench
 from loadtest.bench.growth import grow_interactions
 from loadtest.bench.over_http import one_percent
 from loadtest.bench.row import Row, table
+from loadtest.running import ROOT
 from loadtest.wrk import has_wrk
 from tests.service.api.conftest import _interactions
 
@@ -70,3 +72,9 @@ def test_a_catalogue_without_prices_is_filtered_by_brand() -> None:
 def test_a_table_has_a_column_for_every_figure_of_its_part() -> None:
     rows = [Row("p", "a", {"x": 1.5}), Row("p", "b", {"x": 2.0, "y": "word"})]
     assert table(rows).splitlines()[2:] == ["| | x | y |", "|---|---|---|", "| a | 1.500 |  |", "| b | 2.000 | word |"]
+
+
+def test_load_tests_know_the_service_from_outside_only() -> None:
+    rooms = re.compile(r"(?m)^\s*(?:from|import) (?:models|offline|service|tests)\b")
+    found = [path.name for path in (ROOT / "loadtest").rglob("*.py") if rooms.search(path.read_text())]
+    assert found == []
