@@ -26,8 +26,12 @@ class SemNnRetriever:
 
     def __init__(self, bundle: Bundle, name: RetrieverName = RetrieverName.SEM_NN) -> None:
         self.name, self._backfill = name, Backfill(bundle)
+        # More than the stored neighbours, so that every kernel is compiled; the whole catalogue is quadratic.
+        k = min(bundle.n_items + 1, 2 * self._backfill.neighbours.shape[1] + 2)
         for mask in (None, np.ones(bundle.n_items, np.bool_)):
-            self.retrieve(Query(np.zeros(1, np.int32), bundle.n_items + 1, Eligible(bundle.n_items, mask)))
+            query = Query(np.zeros(1, np.int32), k, Eligible(bundle.n_items, mask))
+            self.retrieve(query)
+            self._backfill.finish(query, rule_of(query.eligible), 0, room_for(k), 0)
 
     def _neighbours(self, query: Query, rule: Rule, anchor: int, out: Chosen) -> int:
         embeddings, row = self._backfill.embeddings, self._backfill.neighbours[anchor]
