@@ -3,8 +3,9 @@
     python -m service.worker.bench --bundles DIR [--retriever gr] [--batch 32] [--seconds 10] [--rounds 3]
 
 In turn, round by round: a worker process decodes behind an embedded Redis while this process keeps two batches in
-flight, and the same queries are decoded in a loop in this process, in batches of the same size. Figures are of the
-best round of each.
+flight, and the same queries are decoded in a loop in this process, in batches of the same size. Rates are of the best
+round of each; processor time a request (of the worker; of the loop, with the opening of the bundle) is given for each
+round, for machines that are not quiet.
 """
 
 import argparse
@@ -109,6 +110,12 @@ def worker_process(arguments: argparse.Namespace, url: str) -> "subprocess.Popen
     return subprocess.Popen(command, env=environment)
 
 
+def processor_s(pid: int) -> float:
+    """Processor time that a process has used, in seconds (proc(5): fields 14 and 15 of `stat`)."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def measure(arguments: argparse.Namespace) -> dict[str, object]:
     """Best rates of some rounds."""
     bundle = Bundle.open(arguments.bundles)
@@ -119,10 +126,14 @@ def measure(arguments: argparse.Namespace) -> dict[str, object]:
         EmbeddedRedis(EmbeddedRedisConfig(Path(folder))) as redis,
         worker_process(arguments, redis.url) as worker,
     ):
-        rates, loops = [], []
+        rates, loops, queue_ms, bare_ms = [], [], [], []
         for _ in range(arguments.rounds):
+            before = processor_s(worker.pid)
             rates.append(asyncio.run(queued(redis.url, bundle, asked, arguments.batch, arguments.seconds)))
+            queue_ms.append((processor_s(worker.pid) - before) / (rates[-1] * arguments.seconds) * 1e3)
+            before = time.process_time()
             loops.append(bare(bundle, name, asked, arguments.batch, arguments.seconds))
+            bare_ms.append((time.process_time() - before) / (loops[-1] * arguments.seconds) * 1e3)
         worker.terminate()
     return {
         "retriever": name,
@@ -131,6 +142,8 @@ def measure(arguments: argparse.Namespace) -> dict[str, object]:
         "queue_per_s": round(max(rates), 1),
         "bare_per_s": round(max(loops), 1),
         "ratio": round(max(rates) / max(loops), 3),
+        "queue_processor_ms": [round(ms, 2) for ms in queue_ms],
+        "bare_processor_ms": [round(ms, 2) for ms in bare_ms],
     }
 
 
