@@ -29,8 +29,8 @@ def incoming(bundle: Bundle, index: int) -> tuple[Items, Edges]:
 
 
 def _most_frequent(bundle: Bundle, items: Items, edges: Edges, limit: int) -> tuple[Items, Edges]:
-    """Most frequent first, ties by item index. Weights of edges into an item are scaled by different sources, counts are
-    not; out of one item both give the same order."""
+    """Most frequent first, ties by item index. Weights of edges into an item are scaled by different sources, counts
+    are not; out of one item both give the same order."""
     counts = bundle.array(layout.GRAPH_COUNTS)[edges].astype(np.int64)
     best = np.lexsort((items, -counts))[:limit]
     return items[best], edges[best]
