@@ -85,10 +85,11 @@ class Figure:
     def name(self) -> str:
         """With its cut-off.
 
-        >>> Figure(Measure.RECALL, 0.0903, "", "tgh-1 ring", 10).name
-        'Recall@10'
+        >>> Figure(Measure.RECALL, 0.0903, "", "tgh-1 ring", 10).name, Figure(Measure.BV_GAP, -0.02, "", "dr", 50).name
+        ('Recall@10', 'Delta-BV@50 against gr')
         """
-        return self.measure if self.k is None else f"{self.measure}@{self.k}"
+        what, against, whom = self.measure.partition(" against ")
+        return self.measure if self.k is None else f"{what}@{self.k}{against}{whom}"
 
     @property
     def unit(self) -> Unit:

@@ -109,7 +109,7 @@ def test_published_figures_stand_beside_ours_with_their_difference_and_source(va
     assert (recall.published, recall.ours) == (0.228, dr.cut_offs[0].recall)
     assert recall.difference == pytest.approx(recall.ours.value - 0.228)
     assert recall.remark == "arXiv 2610.19065, Toys 2014"
-    assert rows["dr-prior", "Delta-BV against gr@50"].ours == report.comparisons[1].paired_gap
+    assert rows["dr-prior", "Delta-BV@50 against gr"].ours == report.comparisons[1].paired_gap
     assert rows["gr", "vNDCG@50"].published == 0.215
     page = (value_prior / "report.html").read_text()
     assert "22.80" in page
