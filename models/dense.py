@@ -10,7 +10,7 @@ from models.bundle import layout
 from models.bundle.reader import Bundle
 from models.neural.cpu_steps import open_session
 from models.neural.weights import encoder_inputs
-from models.retrieval import Eligible, Items
+from models.retrieval import Eligible, Items, StageClock
 from models.similarity import Floats
 
 REQUIRES = (layout.QUERY_ENCODER, layout.ITEM_VECTORS, layout.INDEX)
@@ -113,9 +113,19 @@ class Dense:
         faiss.omp_set_num_threads(threads)
         history = int(bundle.manifest.sections["training"]["config"]["history"])
         self.encoder = QueryEncoder(bundle.file(layout.QUERY_ENCODER), encoder_inputs(bundle), history, threads)
-        self.index = DenseIndex(faiss.read_index(str(bundle.file(layout.INDEX))), bundle.array(layout.ITEM_VECTORS))
+        index = faiss.read_index(str(bundle.file(layout.INDEX)), faiss.IO_FLAG_MMAP_IFC)
+        self.index = DenseIndex(index, bundle.array(layout.ITEM_VECTORS))
         self.encoder.encode(np.zeros(1, np.int32))
 
-    def nearest(self, history: Items, depth: int, eligible: Eligible) -> tuple[Items, Floats]:
+    @classmethod
+    def of(cls, bundle: Bundle) -> "Dense":
+        """One for all retrievers of an open bundle; the index is memory-mapped, so processes share it."""
+        return bundle.shared(cls, lambda: cls(bundle))
+
+    def nearest(self, history: Items, depth: int, eligible: Eligible, clock: StageClock) -> tuple[Items, Floats]:
         """The `depth` eligible items nearest to a history's query vector, and their cosines."""
-        return self.index.search(self.encoder.encode(history), depth, eligible)
+        query = self.encoder.encode(history)
+        clock.end("encode")
+        found = self.index.search(query, depth, eligible)
+        clock.end("search")
+        return found

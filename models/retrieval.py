@@ -1,6 +1,7 @@
 """The contract between retrievers and those who ask them (evaluation, service, command line)."""
 
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -97,16 +98,36 @@ class Candidates:
         scores: float32 [n], finite.
         sources: uint8 [n], positions in `models.words.SOURCES`.
         exact: GR only: the list is provably what an unbounded beam would have found.
+        stages: milliseconds by stage, where there is more than one.
     """
 
     items: Items
     scores: npt.NDArray[np.float32]
     sources: npt.NDArray[np.uint8]
     exact: bool | None = None
+    stages: Mapping[str, float] | None = None
 
     def source_names(self) -> list[Source]:
         """The sources as words."""
         return [SOURCES[code] for code in self.sources.tolist()]
+
+
+class StageClock:
+    """Milliseconds by stage of one request.
+
+    >>> clock = StageClock(); clock.end("encode"); clock.end("search")
+    >>> list(clock.taken)
+    ['encode', 'search']
+    """
+
+    def __init__(self) -> None:
+        self.taken: dict[str, float] = {}
+        self._since = time.perf_counter()
+
+    def end(self, stage: str) -> None:
+        """A stage is over; the next one begins."""
+        now = time.perf_counter()
+        self.taken[stage], self._since = (now - self._since) * 1e3, now
 
 
 class Retriever(Protocol):

@@ -169,13 +169,20 @@ class Chain:
             return _lookup(engine, name, plan.query)
         started = time.perf_counter()
         candidates = await self.pool.run(engine, name, plan.query, plan.deadline)
-        return candidates, {"search": (time.perf_counter() - started) * 1e3}
+        return candidates, _timings(candidates, (time.perf_counter() - started) * 1e3)
 
     async def _remote(self, engine: Engine, plan: Plan) -> tuple[Candidates, dict[str, float]]:
         if self.generator is None:
             raise StageError(FallbackReason.WORKER)
         candidates, timings = await self.generator.retrieve(engine.version, plan.query, deadline=plan.deadline)
         return in_stock(engine, plan.query, candidates), dict(timings)
+
+
+def _timings(candidates: Candidates, took_ms: float) -> dict[str, float]:
+    """By stage where the retriever tells of them; the rest is the wait for a thread."""
+    if candidates.stages is None:
+        return {"search": took_ms}
+    return {"queue": max(0.0, took_ms - sum(candidates.stages.values())), **candidates.stages}
 
 
 def _lookup(engine: Engine, name: RetrieverName, query: Query) -> tuple[Candidates, dict[str, float]]:

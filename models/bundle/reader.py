@@ -1,10 +1,11 @@
 """Opening a bundle: everything is checked before anything is served, and arrays stay memory-mapped."""
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,7 @@ from models.errors import BundleError
 from models.ids import ItemIds
 
 Array = npt.NDArray[Any]
+Shared = TypeVar("Shared")
 
 
 def sha256(path: Path) -> str:
@@ -100,6 +102,7 @@ class Bundle:
     path: Path
     manifest: Manifest
     _arrays: dict[str, Array] = field(default_factory=dict, repr=False, compare=False)
+    _shared: dict[type, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def open(
@@ -154,6 +157,13 @@ class Bundle:
     def ids(self) -> ItemIds:
         """The item ids, memory-mapped."""
         return ItemIds(self.array(layout.ID_BYTES), self.array(layout.ID_OFFSETS), self.array(layout.ID_SLOTS))
+
+    def shared(self, kind: type[Shared], make: Callable[[], Shared]) -> Shared:
+        """What all users of this open bundle share, made at first use."""
+        if kind not in self._shared:
+            self._shared[kind] = make()
+        one: Shared = self._shared[kind]
+        return one
 
     def has(self, name: str) -> bool:
         """Whether the bundle holds an array, a table or a file of that layout name."""

@@ -1,6 +1,7 @@
 """`dr`: the items whose vectors are nearest to the history's query vector. Source: arXiv 2411.18814."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -8,7 +9,7 @@ from models import backfill, dense
 from models.backfill import Backfill
 from models.bundle.reader import Bundle
 from models.dense import Dense
-from models.retrieval import Candidates, Query
+from models.retrieval import Candidates, Query, StageClock
 from models.words import SOURCE_CODE, RetrieverName, Source
 
 REQUIRES = (*dense.REQUIRES, *backfill.REQUIRES)
@@ -20,15 +21,17 @@ class DrRetriever:
     """Cosine of item vectors with the query vector."""
 
     def __init__(self, bundle: Bundle, name: RetrieverName = RetrieverName.DR) -> None:
-        self.name, self._dense, self._backfill = name, Dense(bundle), Backfill(bundle)
+        self.name, self._dense, self._backfill = name, Dense.of(bundle), Backfill(bundle)
 
     def retrieve(self, query: Query) -> Candidates:
         """The k nearest eligible items; popular ones without a history."""
         if not len(query.history):
             return self._backfill.cold(query)
-        items, scores = self._dense.nearest(query.history, query.k, query.eligible)
+        clock = StageClock()
+        items, scores = self._dense.nearest(query.history, query.k, query.eligible, clock)
         sources = np.full(len(items), _DR, np.uint8)
-        return self._backfill.complete(query, int(query.history[-1]), items, scores, sources)
+        found = self._backfill.complete(query, int(query.history[-1]), items, scores, sources)
+        return replace(found, stages=clock.taken)
 
     def retrieve_batch(self, queries: Sequence[Query]) -> list[Candidates]:
         """One list a query."""

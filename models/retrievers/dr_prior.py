@@ -1,6 +1,7 @@
 """`dr-prior`: DR's pool, ranked by similarity and static item value together. Source: arXiv 2610.19065."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -9,7 +10,7 @@ from models.backfill import Backfill
 from models.bundle import layout
 from models.bundle.reader import Bundle
 from models.dense import Dense
-from models.retrieval import Candidates, Items, Query, ValueParams
+from models.retrieval import Candidates, Items, Query, StageClock, ValueParams
 from models.similarity import Floats
 from models.value import item_values, present_components, prior_scores
 from models.words import SOURCE_CODE, RetrieverName, Source
@@ -23,7 +24,7 @@ class DrPriorRetriever:
     """The best `max(pool, k)` eligible items of DR, re-ranked; the prior needs no training."""
 
     def __init__(self, bundle: Bundle, name: RetrieverName = RetrieverName.DR_PRIOR) -> None:
-        self.name, self._dense, self._backfill = name, Dense(bundle), Backfill(bundle)
+        self.name, self._dense, self._backfill = name, Dense.of(bundle), Backfill(bundle)
         self._components: Floats = bundle.array(layout.VALUE_COMPONENTS)
         self._present = present_components(bundle.manifest.sections)
 
@@ -31,12 +32,14 @@ class DrPriorRetriever:
         """The k items of the highest mixed score; popular ones without a history."""
         if not len(query.history):
             return self._backfill.cold(query)
-        pool = max(query.value.pool, query.k)
-        items, similarities = self._dense.nearest(query.history, pool, query.eligible)
+        clock, pool = StageClock(), max(query.value.pool, query.k)
+        items, similarities = self._dense.nearest(query.history, pool, query.eligible, clock)
         scores = prior_scores(similarities, self._values(items, query.value), query.value.alpha)
         best = np.lexsort((items, -scores))[: query.k]
         sources = np.full(len(best), _DR, np.uint8)
-        return self._backfill.complete(query, int(query.history[-1]), items[best], scores[best], sources)
+        found = self._backfill.complete(query, int(query.history[-1]), items[best], scores[best], sources)
+        clock.end("rerank")
+        return replace(found, stages=clock.taken)
 
     def _values(self, items: Items, value: ValueParams) -> Floats:
         return item_values(self._components[items], value.weights, self._present)

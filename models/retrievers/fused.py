@@ -1,6 +1,7 @@
 """`fused`: DR, the transition graph, texts and the prior in one sum; see `models.fusion`."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from models.bundle.reader import Bundle
 from models.dense import Dense
 from models.fusion import FusionWeights, cosines, fused_scores
 from models.kernels import read_only
-from models.retrieval import Candidates, Items, Query
+from models.retrieval import Candidates, Items, Query, StageClock
 from models.similarity import Floats
 from models.value import item_values, present_components
 from models.words import SOURCE_CODE, RetrieverName, Source
@@ -32,7 +33,7 @@ class FusedRetriever:
     """The best of a pool that DR, the graph and the texts propose."""
 
     def __init__(self, bundle: Bundle, name: RetrieverName = RetrieverName.FUSED) -> None:
-        self.name, self._dense, self._backfill = name, Dense(bundle), Backfill(bundle)
+        self.name, self._dense, self._backfill = name, Dense.of(bundle), Backfill(bundle)
         self._vectors: Floats = read_only(bundle.array(layout.ITEM_VECTORS))
         self._components: Floats = bundle.array(layout.VALUE_COMPONENTS)
         self._present = present_components(bundle.manifest.sections)
@@ -47,13 +48,18 @@ class FusedRetriever:
         """The k items of the highest sum; popular ones without a history."""
         if not len(query.history):
             return self._backfill.cold(query)
+        clock = StageClock()
         vector = self._dense.encoder.encode(query.history)
+        clock.end("encode")
         anchors = query.history[: -self._weights.anchors - 1 : -1].copy()
         items = self._pool(query, vector, anchors)
+        clock.end("search")
         scores = self._scores(query, vector, anchors, items)
         best = np.lexsort((items, -scores))[: query.k]
         sources = np.full(len(best), _FUSED, np.uint8)
-        return self._backfill.complete(query, int(anchors[0]), items[best], scores[best], sources)
+        found = self._backfill.complete(query, int(anchors[0]), items[best], scores[best], sources)
+        clock.end("rerank")
+        return replace(found, stages=clock.taken)
 
     def _pool(self, query: Query, vector: Floats, anchors: Items) -> Items:
         """int32, ascending, unique: eligible items worth a score."""

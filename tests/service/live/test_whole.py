@@ -88,6 +88,14 @@ def shown(server: Served, item: str) -> bool:
     return item in {one["item_id"] for one in answer["items"]}  # type: ignore[attr-defined, index]
 
 
+def test_server_timing_tells_where_dense_retrieval_spends_its_time(whole: Served) -> None:
+    for name, stages in (("dr", ["queue", "encode", "search"]), ("fused", ["queue", "encode", "search", "rerank"])):
+        header = httpx.post(f"{whole.url}/recommend/{name}", json=HISTORY, timeout=60).headers["server-timing"]
+        told = {stage: float(ms) for stage, ms in (part.split(";dur=") for part in header.split(", "))}
+        assert list(told) == [*stages, "total"]
+        assert 0 < told["encode"] < sum(told[stage] for stage in stages) <= told["total"]
+
+
 def test_a_worker_killed_in_mid_batch_costs_no_request_and_leaves_none_stuck(whole: Served) -> None:
     (worker,) = children(whole.process, "main() worker")
     with load(whole.url, callers=4, path="/recommend/gr", body=HISTORY) as work:
