@@ -16,14 +16,12 @@ from models.neural.config import NetworkConfig, Preset, TrainingConfig, network_
 from models.neural.network import Network
 from models.neural.semantic_ids import IdConfig, SemanticIds, kmeans_ids
 from offline.training.export import export_query_encoder, write_generator
-from offline.training.export_generator import export_generator_start
 from offline.training.semantic import write_semantic_ids
 
 CONFIG = TrainingConfig(history=6)
 IDS = IdConfig(codebook=4)
-GRAPHS = (layout.QUERY_ENCODER, layout.GENERATOR_START)
 OF_THE_SHOP = ("decoder.code", "decoder.heads", "items")
-"""Weights whose shapes depend on the shop; none of them is in the graphs."""
+"""Weights whose shapes depend on the shop; none of them is in the graph."""
 
 
 def small(text_width: int, codebooks: tuple[int, ...]) -> NetworkConfig:
@@ -35,7 +33,7 @@ def small(text_width: int, codebooks: tuple[int, ...]) -> NetworkConfig:
 
 
 def network_for(embeddings: np.ndarray, popularity: np.ndarray, ids: SemanticIds) -> Network:
-    """Random weights, those of the graphs the same for every shop."""
+    """Random weights, those of the graph the same for every shop."""
     torch.manual_seed(0)
     codes, seen = torch.from_numpy(ids.codes).long(), torch.from_numpy(popularity > 0)
     network = Network(small(embeddings.shape[1], ids.codebooks), torch.from_numpy(embeddings), codes, seen)
@@ -51,20 +49,19 @@ def a_network() -> Network:
 
 @cache
 def shared_weights() -> dict[str, torch.Tensor]:
-    """Random weights of what the graphs hold."""
+    """Random weights of what the graph holds."""
     torch.manual_seed(1)
     state = a_network().state_dict()
     return {name: value for name, value in state.items() if not name.startswith(OF_THE_SHOP)}
 
 
 @cache
-def graphs() -> Path:
-    """A folder with the ONNX files of those weights, exported once a session."""
-    folder, network = Path(mkdtemp()), a_network()
+def query_encoder() -> Path:
+    """The ONNX file of those weights, exported once a session."""
+    path, network = Path(mkdtemp()) / layout.QUERY_ENCODER, a_network()
     network.load_state_dict(shared_weights(), strict=False)
-    export_query_encoder(network, CONFIG.history, folder / layout.QUERY_ENCODER)
-    export_generator_start(network.encoder, network.decoder, folder / layout.GENERATOR_START)
-    return folder
+    export_query_encoder(network, CONFIG.history, path)
+    return path
 
 
 def add_neural(writer: BundleWriter, embeddings: np.ndarray, popularity: np.ndarray) -> None:
@@ -76,8 +73,7 @@ def add_neural(writer: BundleWriter, embeddings: np.ndarray, popularity: np.ndar
     index = faiss.IndexFlatIP(vectors.shape[1])
     index.add(vectors)
     faiss.write_index(index, str(writer.folder / layout.INDEX))
-    for name in GRAPHS:
-        shutil.copyfile(graphs() / name, writer.folder / name)
+    shutil.copyfile(query_encoder(), writer.folder / layout.QUERY_ENCODER)
     write_generator(network, CONFIG, writer.folder / layout.GENERATOR)
     write_semantic_ids(writer, ids, IDS)
     writer.add_array(layout.ITEM_VECTORS, vectors)

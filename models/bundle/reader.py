@@ -195,7 +195,9 @@ class Bundle:
         Raises:
             BundleError: the bundle does not hold it.
         """
-        return pq.read_table(self._listed(f"{name}.parquet"), memory_map=True)
+        # Not read_table: it imports what reads whole folders, and with that pandas where that is installed.
+        with pq.ParquetFile(self._listed(f"{name}.parquet"), memory_map=True) as file:
+            return file.read()
 
     def file(self, name: str) -> Path:
         """Path of a file (ONNX, FAISS, safetensors).

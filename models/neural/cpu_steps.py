@@ -1,26 +1,25 @@
-"""The steps of beam search on a CPU, without torch: ONNX Runtime reads the history, NumPy adds the codes."""
+"""The steps of beam search on a CPU, without torch."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import onnxruntime
 
 from models.bundle import layout
 from models.bundle.reader import Bundle
-from models.neural.config import NetworkConfig, Norm
-from models.neural.cpu_blocks import (
-    EPSILON,
-    Block,
-    CodeTable,
+from models.neural.cpu_blocks import Block, CodeTable
+from models.neural.cpu_encoder import CpuEncoder, Encoded, RelativeBias
+from models.neural.cpu_kernels import (
     Float32s,
-    attend,
+    Norms,
+    add_scores,
+    add_values,
     log_softmax,
-    normalised,
+    own,
     softmax_by_head,
+    softmax_last,
 )
 from models.neural.weights import Weights, encoder_inputs, read_weights
 
@@ -28,60 +27,53 @@ Int32s = npt.NDArray[np.int32]
 Head = tuple[Float32s, Float32s]
 
 
-@dataclass(frozen=True)
 class CpuDecoder:
     """What searches share; never written to.
 
-    Attributes:
-        start: ONNX Runtime session of the graph that reads histories.
+    Args:
+        weights: of encoder and decoder.
         inputs: float32 [n, tokens, d]: items as the encoder takes them in.
-        config: shape of the network.
-        blocks: the decoder's layers.
-        tables: what follows each code, by level; none for the last.
-        heads: weight float32 [d, codes] and bias [codes] by level; those after the first hold the last norm's gain.
-        history: newest items of a history that count.
     """
 
-    start: Any
-    inputs: Float32s
-    config: NetworkConfig
-    blocks: tuple[Block, ...]
-    tables: tuple[CodeTable, ...]
-    heads: tuple[Head, ...]
-    history: int
+    def __init__(self, weights: Weights, inputs: Float32s) -> None:
+        arrays = weights.arrays
+        self.config, self.history, self.inputs = weights.config, weights.history, inputs
+        self.encoder, self.norms = CpuEncoder(weights), Norms(weights.config.norm)
+        self.blocks = tuple(Block.of(weights, layer) for layer in range(self.config.decoder_layers))
+        self.bias = RelativeBias(arrays["decoder.bias.weight"], two_sided=False)
+        self.begin, self.begin_bias = own(arrays["decoder.start.weight"].T), arrays["decoder.start.bias"]
+        self.aim = own(arrays["decoder.aim.weight"].T * math.sqrt(self.config.width))
+        places = arrays["decoder.place"]
+        self.begin_place = places[0]
+        codes = np.split(arrays["decoder.code.weight"], np.cumsum(self.config.codebooks)[:-1])
+        following = [table + place for table, place in zip(codes[:-1], places[1:], strict=True)]
+        self.tables = tuple(CodeTable.of(inputs, self.blocks[0], self.norms) for inputs in following)
+        """What follows each code, by level; none for the last."""
+        self.heads = tuple(_head(weights, level) for level in range(len(codes)))
+        """Weight float32 [d, codes], with the last norm's gain, and bias [codes] by level."""
 
-    @classmethod
-    def of(cls, weights: Weights, start: Any, inputs: Float32s) -> "CpuDecoder":
-        """From weights, an open start graph and the items' inputs."""
-        config, arrays = weights.config, weights.arrays
-        blocks = tuple(Block.of(weights, layer) for layer in range(config.decoder_layers))
-        codes = np.split(arrays["decoder.code.weight"], np.cumsum(config.codebooks)[:-1])
-        places = arrays["decoder.place"][1:]
-        tables = [CodeTable.of(c + place, blocks[0], config) for c, place in zip(codes[:-1], places, strict=True)]
-        heads = tuple(_head(weights, level) for level in range(len(codes)))
-        return cls(start, inputs, config, blocks, tuple(tables), heads, weights.history)
+    def first(self, encoded: Encoded) -> Float32s:
+        """float32 [R, d]: decoder inputs before any code."""
+        begun: Float32s = encoded.positions @ self.begin + encoded.queries @ self.aim
+        begun += self.begin_bias + self.begin_place
+        return begun
+
+    def history_bias(self, lengths: npt.NDArray[np.int64], size: int) -> Float32s:
+        """float32 [R, H, S]: bias of a prediction that stands at the end of each history."""
+        distance = lengths[:, None] * self.config.tokens_per_item - 1 - np.arange(size)
+        hidden = np.where(distance >= 0, np.float32(0), np.float32(-np.inf))
+        return own(self.bias(distance).transpose(1, 0, 2) + hidden[:, None])
 
 
 def _head(weights: Weights, level: int) -> Head:
-    arrays = weights.arrays
-    matrix = arrays[f"decoder.heads.{level}.weight"].T
-    gain = arrays["decoder.norm.weight"][:, None] if level else np.float32(1)
-    return np.ascontiguousarray(gain * matrix), arrays[f"decoder.heads.{level}.bias"]
+    gain = weights.arrays["decoder.norm.weight"][:, None]
+    matrix = weights.arrays[f"decoder.heads.{level}.weight"].T
+    return own(gain * matrix), weights.arrays[f"decoder.heads.{level}.bias"]
 
 
-def open_session(path: Path, threads: int) -> Any:
-    """An ONNX Runtime session on the CPU whose threads sleep when there is nothing to do."""
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    options.log_severity_level = 3
-    return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-
-
-def open_decoder(bundle: Bundle, threads: int) -> CpuDecoder:
-    """The decoder of a bundle; `threads` are ONNX Runtime's, those of NumPy are set for the process."""
-    start = open_session(bundle.file(layout.GENERATOR_START), threads)
-    return CpuDecoder.of(read_weights(bundle.file(layout.GENERATOR)), start, encoder_inputs(bundle))
+def open_decoder(bundle: Bundle) -> CpuDecoder:
+    """The decoder of a bundle; NumPy's threads are set for the process."""
+    return CpuDecoder(read_weights(bundle.file(layout.GENERATOR)), encoder_inputs(bundle))
 
 
 @dataclass(slots=True)
@@ -103,12 +95,14 @@ class Kept:
         self.rows.append(rows)
 
     def attended(self, query: Float32s, heads: int) -> Float32s:
-        """Self-attention of the newest position, [n, e] from [n, e]."""
-        keys, values = np.empty((2, len(self.rows), *query.shape), np.float32)
-        for place, rows in enumerate(self.rows):
-            np.take(self.keys[place], rows, axis=0, out=keys[place], mode="clip")
-            np.take(self.values[place], rows, axis=0, out=values[place], mode="clip")
-        return attend(query, keys, values, heads)
+        """Self-attention of the newest position, [n, e] from scaled queries [n, e]."""
+        weights, out = np.empty((len(query), heads, len(self.rows)), np.float32), np.zeros_like(query)
+        for place, (keys, rows) in enumerate(zip(self.keys, self.rows, strict=True)):
+            add_scores(query, keys, rows, place, weights)
+        softmax_last(weights)
+        for place, (values, rows) in enumerate(zip(self.values, self.rows, strict=True)):
+            add_values(weights, values, rows, place, out)
+        return out
 
 
 class CpuSteps:
@@ -118,46 +112,52 @@ class CpuSteps:
         self._decoder = decoder
         self._memory: list[tuple[Float32s, Float32s]] = []
         self._bias: Float32s = np.empty((0, 0, 0), np.float32)
-        self._kept: list[Kept] = []
+        self._kept = [Kept() for _ in decoder.blocks]
 
     def start(self, histories: Sequence[Int32s]) -> Float32s:
         """As in `Steps`."""
         decoder = self._decoder
         items, lengths = padded([history[-decoder.history :] for history in histories])
-        feeds = {"items": decoder.inputs[items], "lengths": lengths}
-        output, keys, values, bias, past_keys, past_values = decoder.start.run(None, feeds)
-        self._bias = bias[:, :, 0]
-        self._memory = [block.facing(*pair) for block, *pair in zip(decoder.blocks, keys, values, strict=True)]
-        requests = np.arange(len(histories))
-        for own_keys, own_values in zip(past_keys, past_values, strict=True):
-            kept = Kept()
-            kept.add(own_keys.reshape(len(requests), -1), own_values.reshape(len(requests), -1), requests)
-            self._kept.append(kept)
-        return self._log_probabilities(output, 0)[:, None]
+        encoded = decoder.encoder(decoder.inputs[items], lengths)
+        requests, size, width = encoded.states.shape
+        states = decoder.norms(encoded.states.reshape(-1, width)).reshape(requests, size, width)
+        self._memory = [block.facing(states) for block in decoder.blocks]
+        self._bias = decoder.history_bias(lengths, size)
+        return self._layers(decoder.first(encoded), None, np.arange(requests), requests, 0)
 
     def step(self, parents: Int32s, codes: Int32s, level: int) -> Float32s:
         """As in `Steps`."""
-        requests, width = codes.shape
+        requests = len(codes)
         before = len(self._kept[0].rows[0]) // requests
         flat_parents = (parents + np.arange(requests)[:, None] * before).ravel()
+        for kept in self._kept:
+            kept.follow(flat_parents)
         flat = codes.ravel().astype(np.intp)
         table = self._decoder.tables[level - 1]
-        x = table.inputs[flat]
-        for layer in range(len(self._decoder.blocks)):
-            self._kept[layer].follow(flat_parents)
-            x += self._self_attention(x, layer, table if layer == 0 else None, flat)
+        return self._layers(table.inputs[flat], table, flat, requests, level)
+
+    def _layers(
+        self, x: Float32s, table: CodeTable | None, codes: npt.NDArray[np.intp], requests: int, level: int
+    ) -> Float32s:
+        """Log-probabilities [R, W, codebook] from inputs [R * W, d], which are overwritten."""
+        norms = self._decoder.norms
+        for layer, block in enumerate(self._decoder.blocks):
+            x += self._self_attention(x, layer, None if layer else table, codes)
             x += self._cross_attention(x, layer, requests)
-            block = self._decoder.blocks[layer]
-            wide = self._norm(x) @ block.rise
+            wide = norms(x) @ block.rise
             x += np.maximum(wide, 0, out=wide) @ block.fall
-        return self._log_probabilities(self._norm(x), level).reshape(requests, width, -1)
+        weight, bias = self._decoder.heads[level]
+        logits: Float32s = norms(x) @ weight
+        logits += bias
+        log_softmax(logits)
+        return logits.reshape(requests, -1, logits.shape[1])
 
     def _self_attention(
         self, x: Float32s, layer: int, table: CodeTable | None, codes: npt.NDArray[np.intp]
     ) -> Float32s:
         block, kept = self._decoder.blocks[layer], self._kept[layer]
         if table is None:
-            y = self._norm(x)
+            y = self._decoder.norms(x)
             query = y @ block.query
             kept.add(y @ block.keys, y @ block.values, np.arange(len(x)))
         else:
@@ -167,20 +167,9 @@ class CpuSteps:
 
     def _cross_attention(self, x: Float32s, layer: int, requests: int) -> Float32s:
         keys, values = self._memory[layer]
-        weights: Float32s = self._norm(x).reshape(requests, -1, x.shape[1]) @ keys
+        weights: Float32s = self._decoder.norms(x).reshape(requests, -1, x.shape[1]) @ keys.transpose(0, 2, 1)
         softmax_by_head(weights, self._bias)
         return (weights @ values).reshape(x.shape)
-
-    def _norm(self, x: Float32s) -> Float32s:
-        norm = self._decoder.config.norm
-        return normalised(x, norm is Norm.LAYER, EPSILON[norm])
-
-    def _log_probabilities(self, output: Float32s, level: int) -> Float32s:
-        weight, bias = self._decoder.heads[level]
-        logits: Float32s = output @ weight
-        logits += bias
-        log_softmax(logits)
-        return logits
 
 
 def padded(histories: Sequence[Int32s]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:

@@ -21,7 +21,6 @@ REQUIRES = (
     layout.TRIE_CODES,
     layout.TRIE_ITEMS,
     layout.GENERATOR,
-    layout.GENERATOR_START,
     layout.ITEM_VECTORS,
 )
 """Artifacts that generation needs."""
@@ -46,13 +45,12 @@ class Generator:
 
     Args:
         bundle: holds `REQUIRES`.
-        device: `cpu` (ONNX Runtime and NumPy) or a device of torch; the trie stays on the CPU.
-        threads: of ONNX Runtime; NumPy's are set for the process.
+        device: `cpu` (NumPy, whose threads are set for the process) or a device of torch; the trie stays on the CPU.
     """
 
-    def __init__(self, bundle: Bundle, *, device: str = "cpu", threads: int = 1) -> None:
+    def __init__(self, bundle: Bundle, *, device: str = "cpu") -> None:
         self.config = read_weights(bundle.file(layout.GENERATOR)).config
-        self.steps = _steps(bundle, device, threads)
+        self.steps = _steps(bundle, device)
         self.trie = _trie(bundle, self.config.codebooks)
         self._ranks = np.empty(self.trie.n_items, np.int32)
         self._ranks[self.trie.items] = np.arange(self.trie.n_items, dtype=np.int32)
@@ -82,10 +80,10 @@ class Generator:
         return bitmap
 
 
-def _steps(bundle: Bundle, device: str, threads: int) -> Callable[[], Steps]:
+def _steps(bundle: Bundle, device: str) -> Callable[[], Steps]:
     """What makes the steps of one search; searches of several threads do not meet."""
     if device == "cpu":
-        decoder = open_decoder(bundle, threads)
+        decoder = open_decoder(bundle)
         return lambda: CpuSteps(decoder)
     from models.neural.steps import open_network
 

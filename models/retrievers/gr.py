@@ -21,9 +21,9 @@ _GR = SOURCE_CODE[Source.GR]
 class GrRetriever:
     """Constrained beam search; lists carry whether they are provably exact."""
 
-    def __init__(self, bundle: Bundle, name: RetrieverName = RetrieverName.GR, *, threads: int = 1) -> None:
+    def __init__(self, bundle: Bundle, name: RetrieverName = RetrieverName.GR) -> None:
         self.name, self._backfill = name, Backfill(bundle)
-        self._generator = Generator(bundle, device="cuda" if gpu_at_hand() else "cpu", threads=threads)
+        self._generator = Generator(bundle, device="cuda" if gpu_at_hand() else "cpu")
 
     def retrieve(self, query: Query) -> Candidates:
         """The k most probable eligible items; popular ones without a history."""

@@ -20,7 +20,7 @@ from offline.commands import options
 app = typer.Typer(add_completion=False, no_args_is_help=True, help="Time what answers a request.")
 
 Rounds = Annotated[int, typer.Option("--rounds", min=1, help="Calls that are timed.")]
-Threads = Annotated[int, typer.Option("--threads", min=1, help="Threads of ONNX Runtime and torch.")]
+Threads = Annotated[int, typer.Option("--threads", min=1, help="Of torch; NumPy has OPENBLAS_NUM_THREADS.")]
 
 
 @app.command()
@@ -53,11 +53,13 @@ def gr(
 
     torch.set_num_threads(threads)
     opened = Bundle.open(bundle)
-    generator = Generator(opened, threads=threads)
+    generator = Generator(opened)
     asked = queries(opened, count=32, history=10, k=k)
     mine = decode.ours(generator, asked, rounds)
     typer.echo(f"gr, {opened.n_items:,} items, k {k}: {mine}")
-    typer.echo(f"constraint: {decode.constraint_share(generator, asked, rounds):.2%} of it")
+    for batch in (1, len(asked)):
+        share = decode.constraint_share(generator, asked, max(1, rounds // batch), batch)
+        typer.echo(f"constraint: {share:.2%} of a batch of {batch}")
     if transformers_rounds:
         theirs = decode.transformers_generate(generator, asked, max(50, k), transformers_rounds)
         ratio = theirs.median_ms / mine.median_ms

@@ -36,12 +36,13 @@ class TimedConstraint:
         return found
 
 
-def constraint_share(generator: Generator, asked: list[Query], rounds: int) -> float:
-    """Share of a request's time, 0 to 1, that masks and top-k of the constraint take within it: the median of many."""
+def constraint_share(generator: Generator, asked: list[Query], rounds: int, batch: int) -> float:
+    """Share of a batch's time, 0 to 1, that masks and top-k of the constraint take within it: the median of many."""
     requests, shares = [generator.request(query) for query in asked], []
     for number in range(rounds):
+        some = [requests[(number * batch + i) % len(requests)] for i in range(batch)]
         constrain, started = TimedConstraint(), time.perf_counter()
-        search(generator.steps(), generator.trie, [requests[number % len(requests)]], constrain)
+        search(generator.steps(), generator.trie, some, constrain)
         shares.append(constrain.seconds / (time.perf_counter() - started))
     return statistics.median(shares)
 

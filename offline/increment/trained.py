@@ -20,7 +20,6 @@ from offline.increment.counts import GONE, Renumbering
 
 UNCHANGED = (
     layout.GENERATOR,
-    layout.GENERATOR_START,
     layout.QUERY_ENCODER,
     layout.TRAINING_CURVES,
 )

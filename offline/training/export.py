@@ -18,7 +18,7 @@ from models.neural.network import Network
 from models.neural.query import QueryEncoder
 from models.neural.weights import HEADER
 from offline.training.cold import ColdConfig, lean_on_neighbours
-from offline.training.export_generator import REQUESTS, TIME, export_generator_start, to_onnx
+from offline.training.onnx import REQUESTS, TIME, to_onnx
 
 TOLERANCE = 1e-4
 """Largest difference allowed between an ONNX query vector and torch's."""
@@ -36,7 +36,6 @@ def export_network(network: Network, config: TrainingConfig, writer: BundleWrite
         with torch.inference_mode():
             writer.add_array(layout.QUERY_INPUTS, network.items.inputs().numpy())
     write_generator(network, config, writer.folder / layout.GENERATOR)
-    export_generator_start(network.encoder, network.decoder, writer.folder / layout.GENERATOR_START)
     return export_query_encoder(network, config.history, writer.folder / layout.QUERY_ENCODER)
 
 

@@ -44,7 +44,7 @@ async def work(settings: Settings, retriever: RetrieverName) -> None:
     link = redis_link(settings, socket_timeout_s=SOCKET_TIMEOUT_S)
     stock, book = Stock(link), ExperimentBook(link, settings.experiments)
     worker = Worker(link, f"{socket.gethostname()}-{os.getpid()}", worker_config(settings))
-    decoders = opener(settings.bundles, retriever, stock.view, threads=settings.gr_threads or os.cpu_count() or 1)
+    decoders = opener(settings.bundles, retriever, stock.view)
     first = _first(settings, decoders)
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, worker.drain)

@@ -12,7 +12,7 @@ import xxhash
 from models.bundle.layout import POPULAR_ORDER
 from models.bundle.reader import Bundle
 from models.filters import both
-from models.registry import missing, open_retriever
+from models.registry import open_retriever
 from models.retrieval import Candidates, Eligible, Query, Retriever
 from models.words import RetrieverName
 from service.ports import StockMask
@@ -70,26 +70,17 @@ class RetrieverDecoder:
         return Query(history, WARM_K, Eligible(self._bundle.n_items))
 
 
-def _retriever(bundle: Bundle, name: RetrieverName, threads: int) -> Retriever:
-    if name is RetrieverName.GR and not missing(bundle, name):
-        from models.retrievers.gr import GrRetriever
-
-        return GrRetriever(bundle, name, threads=threads)
-    return open_retriever(bundle, name)
-
-
-def opener(root: Path, name: RetrieverName, view: Callable[[Bundle], StockMask], *, threads: int = 1) -> Opener:
+def opener(root: Path, name: RetrieverName, view: Callable[[Bundle], StockMask]) -> Opener:
     """Opens retriever `name` of bundles below `root`.
 
     Args:
         root: folder of bundles.
         name: which retriever; `gr` in production.
         view: stock over a bundle.
-        threads: of the generator, where there is one.
     """
 
     def open_version(version: str) -> Decoder:
         bundle = Bundle.open(root, version=version)
-        return RetrieverDecoder(bundle, _retriever(bundle, name, threads), view(bundle))
+        return RetrieverDecoder(bundle, open_retriever(bundle, name), view(bundle))
 
     return open_version

@@ -26,7 +26,7 @@ def fill(writer: BundleWriter) -> None:
     writer.add_array(layout.CATEGORY_CODES, np.array([0, 1, 0], np.int32))
     writer.add_array(layout.EMBEDDINGS, np.eye(3, dtype=np.float32))
     writer.add_table(layout.ITEMS, pa.table({"item_id": list(IDS)}))
-    weights = writer.folder.parent / "weights"
+    weights = writer.folder.parent / f"weights-{writer.folder.name}"
     weights.write_bytes(b"weights")
     writer.add_file(layout.GENERATOR, weights)
 

@@ -1,16 +1,17 @@
 """The network under both presets: what a position sees, what trains, and that decoding equals teaching."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
+from models.neural import layers
 from models.neural.allowed import Allowed
 from models.neural.beam import BeamRequest, search
 from models.neural.config import NetworkConfig, Preset, network_preset
-from models.neural.cpu_steps import CpuDecoder, CpuSteps, open_session
+from models.neural.cpu_encoder import RelativeBias
+from models.neural.cpu_steps import CpuDecoder, CpuSteps
 from models.neural.encoder import last
 from models.neural.network import Network
 from models.neural.query import QueryEncoder
@@ -19,7 +20,6 @@ from models.neural.steps import NetworkSteps
 from models.neural.trie import Trie
 from models.neural.weights import Weights
 from offline.training.export import generator_tensors
-from offline.training.export_generator import export_generator_start
 
 N = 30
 
@@ -120,26 +120,38 @@ def test_the_paper_preset_is_the_published_one() -> None:
 
 
 @pytest.mark.parametrize("preset", list(Preset))
-def test_decoding_without_torch_equals_torch(preset: Preset, tmp_path: Path) -> None:
+def test_decoding_without_torch_equals_torch(preset: Preset) -> None:
     network = tiny(preset).eval()
-    for name, gain in network.decoder.named_parameters():
-        if "norm" in name:
+    for name, gain in (*network.encoder.named_parameters(), *network.decoder.named_parameters()):
+        if "norm" in name or "recency" in name:
             torch.nn.init.uniform_(gain, 0.5, 2)
-    export_generator_start(network.encoder, network.decoder, tmp_path / "start.onnx")
     inputs = network.items.served_inputs().detach()
     torch_steps = NetworkSteps(network.encoder, network.decoder, inputs, history=20)
     arrays = {name: value.detach().numpy() for name, value in generator_tensors(network).items()}
     weights = Weights(arrays, network.config, history=20)
-    decoder = CpuDecoder.of(weights, open_session(tmp_path / "start.onnx", 1), inputs.numpy())
+    decoder = CpuDecoder(weights, inputs.numpy())
     trie = Trie.build(network.items.plain_codes(torch.arange(N)).int().numpy(), network.config.codebooks)
     ranks = np.empty(N, np.int32)
     ranks[trie.items] = np.arange(N, dtype=np.int32)
     everything = Allowed.of(trie, None, np.empty(0, np.int32), ranks)
-    for histories, beam in (([[3, 4, 5], [8]], 6), ([[1]], 1), ([[2, 2, 9, 1, 7]] * 3, 40)):
+    for histories, beam in (
+        ([[3, 4, 5], [8]], 6),
+        ([[1]], 1),
+        ([[2, 2, 9, 1, 7]] * 3, 40),
+        ([list(range(N)), [4] * 9], 20),
+    ):
         asked = [BeamRequest(np.array(history, np.int32), beam, beam, everything) for history in histories]
         for left, right in zip(search(torch_steps, trie, asked), search(CpuSteps(decoder), trie, asked), strict=True):
             np.testing.assert_allclose(left.scores, right.scores, atol=1e-4)
             assert left.items.tolist() == right.items.tolist()
+
+
+@pytest.mark.parametrize("two_sided", [False, True])
+def test_distances_fall_into_the_buckets_of_training(two_sided: bool) -> None:
+    ours = RelativeBias(np.zeros((32, 2), np.float32), two_sided=two_sided)
+    distance = np.arange(-300, 3000)
+    theirs = layers.RelativeBias(2, two_sided=two_sided).bucket(torch.from_numpy(distance))
+    np.testing.assert_array_equal(ours.bucket(distance), theirs.numpy())
 
 
 def test_the_tail_adds_the_likeness_of_texts_to_that_of_learnt_parts() -> None:

@@ -152,7 +152,7 @@ async def test_a_caller_that_leaves_or_whose_key_is_broken_leaves_the_others_alo
 async def test_each_reader_waits_only_as_long_as_it_may(link: RedisLink) -> None:
     store = HistoryStore(link)
     await store.append("u", [event(1, "a", 1)])
-    await link.call(lambda client: client.client_pause(2000, all=True))
+    await link.call(lambda client: client.client_pause(300, all=True))
     patient = asyncio.ensure_future(store.item_ids("u", timeout_s=30))
     with pytest.raises(RedisDownError, match="20 ms"):
         await store.item_ids("u", timeout_s=0.02)
@@ -168,7 +168,7 @@ class HistoryMachine(RuleBasedStateMachine):
     @initialize()
     def open(self) -> None:
         self.runner = asyncio.Runner()
-        self.link = RedisLink(LinkConfig(self.url))
+        self.link = RedisLink(LinkConfig(self.url, timeout_s=5, socket_timeout_s=5))
         self.store = HistoryStore(self.link, HistoryConfig(cap=8, remembered=10_000))
         self.runner.run(self.link.call(lambda client: client.flushall()))
         self.applied: dict[str, dict[str, tuple[int, int, str]]] = {"a": {}, "b": {}}
