@@ -81,6 +81,15 @@ def count_before(words: Words, before: Int32s, rank: int) -> np.int64:
 def any_allowed(words: Words, before: Int32s, blocked: Int32s, first: int, end: int) -> bool:
     """Whether a leaf of rank first to end - 1 is allowed."""
     count = count_before(words, before, end) - count_before(words, before, first)
-    if count and len(blocked):
-        count -= np.searchsorted(blocked, end) - np.searchsorted(blocked, first)
+    if count == 0 or len(blocked) == 0:
+        return bool(count > 0)
+    low, high = 0, len(blocked)
+    while low < high:
+        middle = (low + high) >> 1
+        if blocked[middle] < first:
+            low = middle + 1
+        else:
+            high = middle
+    while low < len(blocked) and blocked[low] < end:
+        count, low = count - 1, low + 1
     return bool(count > 0)
