@@ -141,6 +141,7 @@ def test_axe_finds_nothing(open_page: Open, scheme: str, width: int) -> None:
     visit.view("P07", "Lipstick number 7")
     for summary in visit.page.locator("summary").all():
         summary.click()
+    visit.at_rest()
     found = Axe().run(visit.page).response["violations"]
     assert [(one["id"], one["impact"], [node["target"] for node in one["nodes"]][:3]) for one in found] == []
 

@@ -56,6 +56,12 @@ class Visit:
         expect(self.page.locator("#product h3")).to_have_text(title)
         expect(self.page.locator("#announcer")).to_have_text(f"Viewed {title}. The recommendations are up to date.")
 
+    def at_rest(self) -> None:
+        """Wait until nothing loads, fades or moves: what is judged by its looks has to have them."""
+        expect(self.page.locator('[aria-busy="true"]')).to_have_count(0)
+        while self.page.evaluate("document.getAnimations().length"):
+            self.page.wait_for_timeout(50)
+
     def column(self, retriever: str) -> Locator:
         return self.page.locator(f'[data-retriever="{retriever}"]')
 
