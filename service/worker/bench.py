@@ -157,8 +157,9 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=10.0)
     parser.add_argument("--rounds", type=int, default=3)
     arguments = parser.parse_args()
-    for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
-        os.environ[variable] = str(arguments.threads)
+    wanted = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), str(arguments.threads))
+    if wanted.items() - os.environ.items():  # NumPy reads them when it is imported, which has happened
+        os.execve(sys.executable, [sys.executable, "-m", "service.worker.bench", *sys.argv[1:]], os.environ | wanted)
     sys.stdout.write(json.dumps(measure(arguments), indent=2) + "\n")
 
 
