@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from models.kernels import compiled
 from models.similarity import Floats, Items, dot
+from models.sorted_search import lower_bound
 
 Offsets = npt.NDArray[np.int64]
 
@@ -97,12 +98,6 @@ def _anchored(
 @compiled
 def edge_weight(offsets: Offsets, targets: Items, weights: Floats, source: int, target: int) -> float:
     """Weight of an edge, 0 where there is none."""
-    low, end = offsets[source], offsets[source + 1]
-    high = end
-    while low < high:
-        middle = (low + high) >> 1
-        if targets[middle] < target:
-            low = middle + 1
-        else:
-            high = middle
-    return float(weights[low]) if low < end and targets[low] == target else 0.0
+    end = offsets[source + 1]
+    place = lower_bound(targets, offsets[source], end, target)
+    return float(weights[place]) if place < end and targets[place] == target else 0.0

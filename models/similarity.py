@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from models.kernels import compiled, compiled_sum
+from models.sorted_search import lower_bound
 from models.topk import best, pack, unpack
 
 Floats = npt.NDArray[np.float32]
@@ -35,14 +36,8 @@ def is_allowed(item: int, mask: Mask, blocked: Items) -> bool:
     """Whether an item may be returned: `mask` (empty = all) allows it and `blocked` (sorted) lacks it."""
     if len(mask) and not mask[item]:
         return False
-    low, high = 0, len(blocked)
-    while low < high:
-        middle = (low + high) >> 1
-        if blocked[middle] < item:
-            low = middle + 1
-        else:
-            high = middle
-    return low == len(blocked) or blocked[low] != item
+    place = lower_bound(blocked, 0, len(blocked), item)
+    return place == len(blocked) or blocked[place] != item
 
 
 @compiled

@@ -7,18 +7,18 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.parquet as pq
-from pyarrow import csv
 
 from models.errors import InputError
 from models.ids import ItemIds
 from models.retrieval import Items
 from offline.evaluate import LONGEST, Evaluation, list_lengths, measure
 from offline.measures.arrays import PAD
+from offline.tables import read_columns
 
 Longs = npt.NDArray[np.int64]
 
 COLUMNS = {"user_id": pa.string(), "retriever": pa.string(), "rank": pa.int32(), "item_id": pa.string()}
+REMEDY = "Name the columns so; `shortlist evaluate --predictions` writes such a file."
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ def read_predictions(path: Path, user_ids: Sequence[str], ids: ItemIds) -> Predi
         InputError: the file cannot be read or lacks a column, a rank is out of range, or a list has two items at one
             rank or one item at two.
     """
-    table = _table(path)
+    table = read_columns(path, COLUMNS, REMEDY)
     place = {user: row for row, user in enumerate(user_ids)}
     users = np.array([place.get(user, -1) for user in table["user_id"].to_pylist()], np.int64)
     items = ids.indices(table["item_id"].to_pylist()).astype(np.int64)
@@ -148,18 +148,3 @@ def _check_ranks(path: Path, ranks: Longs) -> None:
             expected=f"a rank from 1 to {LONGEST:,}",
             remedy="Count ranks from 1.",
         )
-
-
-def _table(path: Path) -> pa.Table:
-    try:
-        if path.suffix == ".parquet":
-            return pq.read_table(path, columns=list(COLUMNS)).cast(pa.schema(COLUMNS))
-        options = csv.ConvertOptions(column_types=COLUMNS, include_columns=list(COLUMNS), strings_can_be_null=False)
-        return csv.read_csv(path, convert_options=options)
-    except (OSError, KeyError, pa.ArrowException) as error:
-        raise InputError(
-            str(path),
-            found=str(error).splitlines()[0],
-            expected=f"CSV or Parquet with the columns {', '.join(COLUMNS)}",
-            remedy="Name the columns so; `shortlist evaluate --predictions` writes such a file.",
-        ) from error

@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from models.kernels import compiled
 from models.neural.trie import Int32s, Trie
+from models.sorted_search import lower_bound
 
 Words = npt.NDArray[np.uint64]
 
@@ -83,13 +84,7 @@ def any_allowed(words: Words, before: Int32s, blocked: Int32s, first: int, end: 
     count = count_before(words, before, end) - count_before(words, before, first)
     if count == 0 or len(blocked) == 0:
         return bool(count > 0)
-    low, high = 0, len(blocked)
-    while low < high:
-        middle = (low + high) >> 1
-        if blocked[middle] < first:
-            low = middle + 1
-        else:
-            high = middle
-    while low < len(blocked) and blocked[low] < end:
-        count, low = count - 1, low + 1
+    place = lower_bound(blocked, 0, len(blocked), first)
+    while place < len(blocked) and blocked[place] < end:
+        count, place = count - 1, place + 1
     return bool(count > 0)

@@ -5,7 +5,8 @@ and ends in a code that its group has not used. Its vector is the mean of its ne
 items that training did not see.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import product
 
 import faiss
 import numpy as np
@@ -14,9 +15,11 @@ import numpy.typing as npt
 from models.bundle import layout
 from models.bundle.reader import Bundle
 from models.bundle.writer import BundleWriter
+from models.errors import BundleError
 from models.neural.semantic_ids import Codes, Vectors, nearest_centroid
 from models.neural.trie import Trie
 from offline.increment.counts import GONE, Renumbering
+from offline.training.cold import ColdConfig, lean_on_neighbours
 
 UNCHANGED = (
     layout.GENERATOR,
@@ -25,10 +28,6 @@ UNCHANGED = (
 )
 """What knows no item."""
 SECTIONS = ("semantic_ids", "training")
-LEANS_ON = 10
-"""Known items with the nearest texts that a new item's vector is made of."""
-SHARPNESS = 4.0
-"""Each weighs with its cosine to this power, as items that training did not see do."""
 
 
 def carry_trained(writer: BundleWriter, base: Bundle, moves: Renumbering) -> None:
@@ -66,7 +65,10 @@ def extended_codes(codes: Codes, embeddings: Vectors, codebooks: Sequence[int]) 
         codes: int32 [n, L], -1 in rows of new items.
         embeddings: float32 [n, d].
         codebooks: codes a level; the last is as wide as the generator's head, so that an ID whose group is full moves
-            to the group of the next nearest known item.
+            to the group of the next nearest known item, or to one that nobody is in.
+
+    Raises:
+        BundleError: no code is free.
     """
     codes = np.array(codes, np.int32)
     new = np.flatnonzero(codes[:, 0] == GONE)
@@ -76,7 +78,7 @@ def extended_codes(codes: Codes, embeddings: Vectors, codebooks: Sequence[int]) 
     wanted = _quantised(codes[known], embeddings[known], embeddings[new])
     used = {tuple(row) for row in codes[known].tolist()}
     for item, prefix in zip(new.tolist(), wanted.tolist(), strict=True):
-        codes[item] = _free(prefix, item, known, codes, embeddings, used, codebooks[-1])
+        codes[item] = _free(prefix, item, known, codes, embeddings, used, codebooks)
         used.add(tuple(codes[item].tolist()))
     return codes
 
@@ -103,42 +105,43 @@ def _free(
     codes: Codes,
     embeddings: Vectors,
     used: set[tuple[int, ...]],
-    width: int,
+    codebooks: Sequence[int],
 ) -> list[int]:
-    for last in range(width):
-        if (*prefix, last) not in used:
-            return [*prefix, last]
-    for other in known[np.argsort(-(embeddings[known] @ embeddings[item]), kind="stable")].tolist():
-        for last in range(width):
-            if (*codes[other, :-1].tolist(), last) not in used:
-                return [*codes[other, :-1].tolist(), last]
-    free = next(last for last in range(len(used) + 1) if (0, *prefix[1:], last) not in used)
-    return [0, *prefix[1:], free]
+    """A code in the wanted group, else in that of the nearest known item that has room, else anywhere."""
+
+    def in_order() -> Iterator[tuple[int, ...]]:
+        for last in range(codebooks[-1]):
+            yield (*prefix, last)
+        alike = known[np.argsort(-(embeddings[known] @ embeddings[item]), kind="stable")]
+        for group in codes[alike, :-1].tolist():
+            for last in range(codebooks[-1]):
+                yield (*group, last)
+        yield from product(*map(range, codebooks))
+
+    for code in in_order():
+        if code not in used:
+            return list(code)
+    raise BundleError(
+        "semantic IDs",
+        found=f"all {len(used):,} codes used",
+        expected="one that is free for a new item",
+        remedy="Train anew: shortlist train.",
+    )
 
 
 def _write_vectors(writer: BundleWriter, base: Bundle, moves: Renumbering) -> None:
     vectors = np.array(moves.moved(base.array(layout.ITEM_VECTORS), 0))
     embeddings = np.asarray(writer.read_array(layout.EMBEDDINGS))
     neighbours = np.asarray(writer.read_array(layout.TEXT_NEIGHBOURS))
-    inputs = moves.moved(base.array(layout.QUERY_INPUTS), 0) if base.has(layout.QUERY_INPUTS) else None
-    for item in np.flatnonzero(moves.origin == GONE).tolist():
-        near = neighbours[item][neighbours[item] >= 0]
-        near = near[moves.origin[near] != GONE][:LEANS_ON]
-        weights = np.maximum(embeddings[near] @ embeddings[item], 0) ** SHARPNESS
-        vectors[item] = _unit(np.tensordot(weights, vectors[near], 1))
-        if inputs is not None:
-            inputs[item] = _unit(np.tensordot(weights, inputs[near], 1))
+    known = moves.origin != GONE
+    vectors = lean_on_neighbours(vectors, embeddings, neighbours, known, ColdConfig())
     writer.add_array(layout.ITEM_VECTORS, vectors)
-    if inputs is not None:
-        writer.add_array(layout.QUERY_INPUTS, inputs)
+    if base.has(layout.QUERY_INPUTS):
+        tokens = np.moveaxis(moves.moved(base.array(layout.QUERY_INPUTS), 0), 1, 0)
+        leaning = [lean_on_neighbours(token, embeddings, neighbours, known, ColdConfig()) for token in tokens]
+        writer.add_array(layout.QUERY_INPUTS, np.stack(leaning, axis=1))
     if base.has(layout.INDEX):
         _write_index(writer, base, vectors, moves)
-
-
-def _unit(rows: npt.NDArray[np.floating]) -> Vectors:
-    lengths = np.linalg.norm(rows, axis=-1, keepdims=True)
-    unit: Vectors = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0).astype(np.float32)
-    return unit
 
 
 def _write_index(writer: BundleWriter, base: Bundle, vectors: Vectors, moves: Renumbering) -> None:

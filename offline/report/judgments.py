@@ -5,15 +5,15 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
-from pyarrow import csv
 
 from models.errors import InputError
 from models.ids import ItemIds
 from offline.measures.arrays import Ragged
 from offline.measures.relevance import check_grades, judgment_rows
+from offline.tables import read_columns
 
 COLUMNS = {"user_id": pa.string(), "item_id": pa.string(), "grade": pa.float64()}
+REMEDY = "Name the columns so and write grades as numbers from 0 to 1."
 
 
 def read_judgments(path: Path, user_ids: Sequence[str], ids: ItemIds) -> tuple[Ragged, list[str]]:
@@ -30,7 +30,7 @@ def read_judgments(path: Path, user_ids: Sequence[str], ids: ItemIds) -> tuple[R
     Raises:
         InputError: the file cannot be read, lacks a column, a grade is outside [0, 1], or no row is of these users.
     """
-    table = _table(path)
+    table = read_columns(path, COLUMNS, REMEDY)
     place = {user: row for row, user in enumerate(user_ids)}
     users = np.array([place.get(user, -1) for user in table["user_id"].to_pylist()], np.int32)
     items = ids.indices(table["item_id"].to_pylist())
@@ -48,18 +48,3 @@ def read_judgments(path: Path, user_ids: Sequence[str], ids: ItemIds) -> tuple[R
     unknown = int((~known).sum())
     said = f"{len(rows.indices):,} graded judgments count; {unknown:,} name a user or an item that is not here."
     return rows, [said]
-
-
-def _table(path: Path) -> pa.Table:
-    try:
-        if path.suffix == ".parquet":
-            return pq.read_table(path, columns=list(COLUMNS)).cast(pa.schema(COLUMNS))
-        options = csv.ConvertOptions(column_types=COLUMNS, include_columns=list(COLUMNS), strings_can_be_null=False)
-        return csv.read_csv(path, convert_options=options)
-    except (OSError, KeyError, pa.ArrowException) as error:
-        raise InputError(
-            str(path),
-            found=str(error).splitlines()[0],
-            expected="CSV or Parquet with the columns user_id, item_id and grade",
-            remedy="Name the columns so and write grades as numbers from 0 to 1.",
-        ) from error

@@ -16,7 +16,7 @@ from models.bundle import layout
 from models.bundle.reader import Bundle
 from models.bundle.versions import current
 from models.bundle.writer import BundleWriter
-from models.errors import ConfigError, InputError
+from models.errors import BundleError, ConfigError, InputError
 from models.neural.semantic_ids import IdConfig, finished, kmeans_ids
 from offline.build import Request, build
 from offline.config import BuildConfig
@@ -176,6 +176,17 @@ def test_new_items_get_unused_codes_near_those_of_like_texts() -> None:
     assert (codes < ids.codebooks).all()
     assert len(np.unique(codes, axis=0)) == 320
     assert (codes[300:, :2] == ids.codes[:20, :2]).all(axis=1).mean() > 0.7
+
+
+def test_new_items_never_get_a_code_that_the_heads_lack() -> None:
+    """Everybody has a group alone, as in small catalogues: the last codebook holds one code."""
+    corners = np.array([[0, 0, 0], [0, 1, 0], [1, 1, 0]], np.int32)
+    vectors = np.array([[1, 0], [1, 1], [0, 1], [1, 0], [1, 0]], np.float32)
+    blank = np.full((1, 3), -1, np.int32)
+    codes = extended_codes(np.concatenate([corners, blank]), vectors[:4], (2, 2, 1))
+    assert codes[3].tolist() == [1, 0, 0]
+    with pytest.raises(BundleError, match="Train anew"):
+        extended_codes(np.concatenate([corners, blank, blank]), vectors, (2, 2, 1))
 
 
 def test_a_trained_bundle_stays_trained(tmp_path: Path) -> None:

@@ -161,7 +161,7 @@ def test_supplied_judgments_earn_credit_and_unknown_ones_are_counted(shell, shop
     ("text", "said"),
     [
         ("user_id,item_id,grade\nu01,i01,0.5\nu02,i02,3\n", "row 2, field grade: found 3.0"),
-        ("user,item_id,grade\nu01,i01,0.5\n", "the columns user_id, item_id and grade"),
+        ("user,item_id,grade\nu01,i01,0.5\n", "the columns user_id, item_id, grade"),
         ("user_id,item_id,grade\nu01,i01,good\n", "write grades as numbers from 0 to 1"),
     ],
 )
