@@ -10,12 +10,9 @@ the worker hang, flips stock, switches bundles where DIR holds two, and ends wit
 import argparse
 import json
 import os
-import shutil
 import signal
 import statistics
-import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections import Counter
@@ -25,13 +22,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import httpx
-import psutil
 
-SHORTLIST = (sys.executable, "-P", "-c", "from models.cli import main; main()")
-ADMIN_KEY = "faults-admin-key-0123"
+from loadtest.asking import popular_ids
+from loadtest.running import KINDS, Service, linked_copy, run_shortlist, whole_service
+
 LONGEST_S = 600.0
 POLL_S = 0.005
-KINDS = {"redis": "redis-server", "api": "service.supervisor.api", "worker": "main() worker"}
 
 
 @dataclass
@@ -101,66 +97,18 @@ def wait(condition: Callable[[], bool]) -> float:
     return time.perf_counter() - started
 
 
-class Service:
-    """A running service and what is needed to disturb it."""
-
-    def __init__(self, bundles: Path, folder: Path, processes: int, port: int) -> None:
-        self.bundles, self.url = bundles, f"http://127.0.0.1:{port}"
-        self.log = folder / "log"
-        environment = os.environ | {
-            "SHORTLIST_DATA_DIR": str(folder / "live"),
-            "SHORTLIST_ADMIN_KEY": ADMIN_KEY,
-            "SHORTLIST_DEADLINE_MS": "1000",
-            "SHORTLIST_WORKERS": str(processes),
-        }
-        command = [*SHORTLIST, "serve", "--bundles", str(bundles), "--port", str(port)]
-        with self.log.open("wb") as stream:
-            self.process = subprocess.Popen(command, env=environment, stderr=stream)
-        try:
-            wait(self.ready)
-        except SystemExit:
-            self.process.kill()
-            raise
-
-    def ready(self) -> bool:
-        """Whether it answers."""
-        try:
-            return httpx.get(f"{self.url}/readyz", timeout=30).status_code == 200
-        except httpx.TransportError:
-            return False
-
-    def parts(self, kind: str) -> list[psutil.Process]:
-        """Living processes of a kind."""
-        found = []
-        for child in psutil.Process(self.process.pid).children(recursive=True):
-            try:
-                if KINDS[kind] in " ".join(child.cmdline()):
-                    found.append(child)
-            except psutil.NoSuchProcess:
-                continue
-        return found
-
-    def memory_mb(self) -> dict[str, float]:
-        """Resident memory by kind."""
-        return {kind: round(sum(child.memory_info().rss for child in self.parts(kind)) / 2**20, 1) for kind in KINDS}
-
-    def items(self) -> list[str]:
-        """Two popular items."""
-        return [item["item_id"] for item in httpx.get(f"{self.url}/items?limit=2", timeout=60).json()["items"]]
-
-    def recovered(self, path: str, body: dict[str, object]) -> bool:
-        """Whether a request is answered as it should be."""
-        try:
-            answer = httpx.post(f"{self.url}{path}", json=body, timeout=60)
-        except httpx.TransportError:
-            return False
-        return answer.status_code == 200 and answer.json()["retriever"]["fallback_reason"] is None
+def memory_mb(service: Service) -> dict[str, float]:
+    """Resident memory by kind of process."""
+    return {kind: round(sum(part.memory_info().rss for part in service.parts(kind)) / 2**20, 1) for kind in KINDS}
 
 
-def linked_copy(bundles: Path, folder: Path) -> Path:
-    """A copy of the bundles whose versions may be switched; the files are linked."""
-    shutil.copytree(bundles, folder / "bundles", copy_function=os.link)
-    return folder / "bundles"
+def recovered(service: Service, path: str, body: dict[str, object]) -> bool:
+    """Whether a request is answered as it should be."""
+    try:
+        answer = httpx.post(f"{service.url}{path}", json=body, timeout=60)
+    except httpx.TransportError:
+        return False
+    return answer.status_code == 200 and answer.json()["retriever"]["fallback_reason"] is None
 
 
 def hang(service: Service, kind: str, path: str, body: dict[str, object], seconds: float) -> float:
@@ -169,7 +117,7 @@ def hang(service: Service, kind: str, path: str, body: dict[str, object], second
     victim.suspend()
     time.sleep(seconds)
     victim.resume()
-    return wait(lambda: service.recovered(path, body))
+    return wait(lambda: recovered(service, path, body))
 
 
 def kill(service: Service, kind: str, path: str, body: dict[str, object]) -> float:
@@ -179,7 +127,7 @@ def kill(service: Service, kind: str, path: str, body: dict[str, object]) -> flo
     os.kill(victim, signal.SIGKILL)
     started = time.perf_counter()
     wait(lambda: len({child.pid for child in service.parts(kind)} - {victim}) == len(before))
-    wait(lambda: service.recovered(path, body))
+    wait(lambda: recovered(service, path, body))
     return time.perf_counter() - started
 
 
@@ -195,7 +143,7 @@ def store_history(service: Service, items: list[str]) -> None:
 def fault_figures(service: Service, kind: str, path: str, arguments: argparse.Namespace) -> dict[str, object]:
     """Kill a kind of process several times under load, then let one hang."""
     body: dict[str, object] = {"user_id": "faults", "k": 20}
-    wait(lambda: service.recovered(path, body))
+    wait(lambda: recovered(service, path, body))
     with load(service.url, arguments.callers, path, body) as work:
         times = [kill(service, kind, path, body) for _ in range(arguments.kills)]
         time.sleep(1.0)
@@ -231,22 +179,21 @@ def flip_figures(service: Service, path: str, body: dict[str, object], item: str
 def worker_flip_figures(service: Service, items: list[str]) -> dict[str, float]:
     """The same for what a worker generates."""
     body: dict[str, object] = {"history": items, "k": 20, "exclude_seen": False}
-    wait(lambda: service.recovered("/recommend/gr", body))
+    wait(lambda: recovered(service, "/recommend/gr", body))
     first = httpx.post(f"{service.url}/recommend/gr", json=body, timeout=60).json()["items"][0]["item_id"]
     return flip_figures(service, "/recommend/gr", body, first)
 
 
-def swap_figures(service: Service, arguments: argparse.Namespace) -> dict[str, object]:
+def swap_figures(service: Service, bundles: Path, arguments: argparse.Namespace) -> dict[str, object]:
     """Switch between the two newest versions under load."""
-    versions = sorted(path.name for path in service.bundles.iterdir() if (path / "manifest.json").exists())[-2:]
+    versions = sorted(path.name for path in bundles.iterdir() if (path / "manifest.json").exists())[-2:]
     if len(versions) < 2:
         return {"skipped": "the folder holds one version"}
-    body = {"history": service.items(), "k": 20}
+    body = {"history": popular_ids(service.url, 2), "k": 20}
     times = []
     with load(service.url, arguments.callers, "/recommend", body) as work:
         for version in (versions * arguments.swaps)[: 2 * arguments.swaps]:
-            command = [*SHORTLIST, "bundles", "use", version, "--bundles", str(service.bundles)]
-            subprocess.run(command, check=True, capture_output=True)
+            run_shortlist("bundles", "use", version, "--bundles", str(bundles))
             times.append(wait(lambda v=version: _serves(service, v)))
     return {"seconds": [round(took, 2) for took in times], **work.figures()}
 
@@ -257,7 +204,7 @@ def _serves(service: Service, version: str) -> bool:
 
 def drain_figures(service: Service, arguments: argparse.Namespace) -> dict[str, object]:
     """SIGTERM under load."""
-    with load(service.url, arguments.callers, "/recommend", {"history": service.items(), "k": 20}) as work:
+    with load(service.url, arguments.callers, "/recommend", {"history": popular_ids(service.url, 2), "k": 20}) as work:
         time.sleep(arguments.seconds)
         started = time.perf_counter()
         service.process.send_signal(signal.SIGTERM)
@@ -274,30 +221,24 @@ class Figures(dict[str, object]):
         print(json.dumps({name: figure}), file=sys.stderr, flush=True)
 
 
-def run(arguments: argparse.Namespace, folder: Path) -> dict[str, object]:
+def run(arguments: argparse.Namespace, service: Service, bundles: Path) -> dict[str, object]:
     """Every fault in turn."""
     figures = Figures()
-    service = Service(linked_copy(arguments.bundles, folder), folder, arguments.processes, arguments.port)
-    try:
-        items = service.items()
-        store_history(service, items)
-        with load(service.url, arguments.callers, "/recommend", {"user_id": "faults", "k": 20}) as calm:
-            time.sleep(arguments.seconds)
-        figures["calm"], figures["memory_mb_before"] = calm.figures(), service.memory_mb()
-        figures["stock_flip"] = flip_figures(service, "/recommend/popular", {"k": 500}, items[0])
-        if service.parts("worker"):
-            figures["stock_flip_worker"] = worker_flip_figures(service, items)
-        figures["redis_killed"] = fault_figures(service, "redis", "/recommend", arguments)
-        if service.parts("worker"):
-            figures["worker_killed"] = fault_figures(service, "worker", "/recommend/gr", arguments)
-        figures["swaps"] = swap_figures(service, arguments)
-        figures["api_killed"] = fault_figures(service, "api", "/recommend", arguments)
-        figures["memory_mb_after"] = service.memory_mb()
-        figures["sigterm"] = drain_figures(service, arguments)
-    finally:
-        if service.process.poll() is None:
-            service.process.terminate()
-            service.process.wait()
+    items = popular_ids(service.url, 2)
+    store_history(service, items)
+    with load(service.url, arguments.callers, "/recommend", {"user_id": "faults", "k": 20}) as calm:
+        time.sleep(arguments.seconds)
+    figures["calm"], figures["memory_mb_before"] = calm.figures(), memory_mb(service)
+    figures["stock_flip"] = flip_figures(service, "/recommend/popular", {"k": 500}, items[0])
+    if service.parts("worker"):
+        figures["stock_flip_worker"] = worker_flip_figures(service, items)
+    figures["redis_killed"] = fault_figures(service, "redis", "/recommend", arguments)
+    if service.parts("worker"):
+        figures["worker_killed"] = fault_figures(service, "worker", "/recommend/gr", arguments)
+    figures["swaps"] = swap_figures(service, bundles, arguments)
+    figures["api_killed"] = fault_figures(service, "api", "/recommend", arguments)
+    figures["memory_mb_after"] = memory_mb(service)
+    figures["sigterm"] = drain_figures(service, arguments)
     return figures
 
 
@@ -310,10 +251,12 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=5.0)
     parser.add_argument("--kills", type=int, default=3)
     parser.add_argument("--swaps", type=int, default=3)
-    parser.add_argument("--port", type=int, default=8099)
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory(dir=arguments.bundles.resolve().parent, prefix=".faults-") as folder:
-        print(json.dumps(run(arguments, Path(folder)), indent=2))
+    with (
+        linked_copy(arguments.bundles) as bundles,
+        whole_service(bundles, workers=arguments.processes, deadline_ms=1000) as service,
+    ):
+        print(json.dumps(run(arguments, service, bundles), indent=2))
 
 
 if __name__ == "__main__":

@@ -10,9 +10,7 @@ minute to the last.
 
 import argparse
 import json
-import os
 import random
-import tempfile
 import threading
 import time
 from collections import Counter
@@ -22,12 +20,15 @@ from pathlib import Path
 import httpx
 import psutil
 
-from loadtest.faults import KINDS, Service, linked_copy, wait
+from loadtest.asking import popular_ids
+from loadtest.faults import recovered, wait
+from loadtest.running import KINDS, Service, linked_copy, whole_service
 
 SETTLED_MINUTES = 3
 SAMPLE_S = 5.0
 EVENTS = 20
-LIMITS = {"SHORTLIST_HISTORY_LIMIT": "50", "SHORTLIST_SINK_STREAM_LENGTH": "5000"}
+LIMITS = {"history_limit": 50, "sink_stream_length": 5000}
+"""Settings that are full soon."""
 
 
 class Shopper:
@@ -121,25 +122,19 @@ def by_minute(service: Service, minutes: float) -> list[dict[str, float]]:
     return means
 
 
-def run(arguments: argparse.Namespace, folder: Path) -> dict[str, object]:
+def run(arguments: argparse.Namespace, service: Service) -> dict[str, object]:
     """Load, and what memory did meanwhile."""
-    os.environ.update(LIMITS)
-    service = Service(linked_copy(arguments.bundles, folder), folder, arguments.processes, arguments.port)
-    try:
-        items = [item["item_id"] for item in httpx.get(f"{service.url}/items?limit=100", timeout=60).json()["items"]]
-        wait(lambda: service.recovered("/recommend", {"history": items[:2]}))
-        shoppers = [Shopper(service.url, items, arguments.users, seed) for seed in range(arguments.callers)]
-        ended = threading.Event()
-        threads = [threading.Thread(target=shop, args=(one, ended)) for one in shoppers]
-        for thread in threads:
-            thread.start()
-        means = by_minute(service, arguments.minutes)
-        ended.set()
-        for thread in threads:
-            thread.join()
-    finally:
-        service.process.terminate()
-        service.process.wait()
+    items = popular_ids(service.url, 100)
+    wait(lambda: recovered(service, "/recommend", {"history": items[:2]}))
+    shoppers = [Shopper(service.url, items, arguments.users, seed) for seed in range(arguments.callers)]
+    ended = threading.Event()
+    threads = [threading.Thread(target=shop, args=(one, ended)) for one in shoppers]
+    for thread in threads:
+        thread.start()
+    means = by_minute(service, arguments.minutes)
+    ended.set()
+    for thread in threads:
+        thread.join()
     settled = means[min(SETTLED_MINUTES, len(means)) - 1]
     return {
         "statuses": dict(sum((one.statuses for one in shoppers), Counter())),
@@ -158,10 +153,10 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--callers", type=int, default=4)
     parser.add_argument("--users", type=int, default=2000)
-    parser.add_argument("--port", type=int, default=8098)
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory(dir=arguments.bundles.resolve().parent, prefix=".memory-") as folder:
-        print(json.dumps(run(arguments, Path(folder)), indent=2))
+    settings = {"workers": arguments.processes, "deadline_ms": 1000, **LIMITS}
+    with linked_copy(arguments.bundles) as bundles, whole_service(bundles, **settings) as service:
+        print(json.dumps(run(arguments, service), indent=2))
 
 
 if __name__ == "__main__":

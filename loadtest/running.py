@@ -22,6 +22,8 @@ ROOT = Path(__file__).resolve().parent.parent
 SHORTLIST = (sys.executable, "-P", "-c", "from models.cli import main; main()")
 ADMIN_KEY = "loadtest-admin-key-0123"
 STOP_TIMEOUT_S, POLL_S = 60.0, 0.02
+KINDS = {"redis": "redis-server", "api": "service.supervisor.api", "worker": "main() worker"}
+"""Words in the commands of a service's processes."""
 
 
 @dataclass(frozen=True)
@@ -30,22 +32,31 @@ class Service:
 
     Attributes:
         url: its address.
-        pid: its process, or the parent of its processes.
+        process: its process, or the parent of its processes.
         ready: what `/readyz` said.
     """
 
     url: str
-    pid: int
+    process: "subprocess.Popen[bytes]"
     ready: dict[str, object]
+
+    @property
+    def pid(self) -> int:
+        """Of its process."""
+        return self.process.pid
 
     @property
     def retrievers(self) -> list[str]:
         """Names of the retrievers that it serves."""
         return list(map(str, self.ready["retrievers"]))  # type: ignore[call-overload]
 
+    def parts(self, kind: str) -> list[psutil.Process]:
+        """Its living processes of a kind (a key of `KINDS`)."""
+        return [one for one in family(self.pid) if KINDS[kind] in command_line(one)]
+
     def api_pids(self) -> list[int]:
         """Its API processes."""
-        return [one.pid for one in family(self.pid) if "service.supervisor.api" in command_line(one)]
+        return [one.pid for one in self.parts("api")]
 
 
 def command_line(process: psutil.Process) -> str:
@@ -74,7 +85,7 @@ def _process(command: list[str], environment: dict[str, str], url: str, core: in
         process = subprocess.Popen(command, env=environment, cwd=ROOT)
     try:
         ready = wait_ready(url, lambda: process.poll() is None)
-        yield Service(url, process.pid, ready)
+        yield Service(url, process, ready)
     finally:
         process.terminate()
         try:
