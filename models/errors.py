@@ -43,6 +43,10 @@ class BundleError(ShortlistError):
     exit_code = 4
 
 
+class MissingArtifactError(BundleError):
+    """A sound bundle does not hold what a retriever needs."""
+
+
 class MissingExtraError(ShortlistError):
     """A feature needs a package that is not installed."""
 

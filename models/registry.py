@@ -1,9 +1,11 @@
 """From a retriever's name to the retriever, importing only the module that is asked for."""
 
+from collections.abc import Iterable
 from importlib import import_module
 
+from models.bundle import layout
 from models.bundle.reader import Bundle
-from models.errors import BundleError
+from models.errors import MissingArtifactError
 from models.retrieval import Retriever
 from models.words import RetrieverName
 
@@ -33,19 +35,35 @@ def available(bundle: Bundle) -> tuple[RetrieverName, ...]:
     return tuple(name for name in RetrieverName if not missing(bundle, name))
 
 
+TRAINED = {layout.QUERY_ENCODER, layout.ITEM_VECTORS, layout.INDEX, layout.GENERATOR, layout.CODES}
+"""Artifacts that training writes, among others; the rest come from jobs."""
+
+
+def require(bundle: Bundle, names: Iterable[RetrieverName]) -> None:
+    """Make sure that the bundle can serve retrievers.
+
+    Raises:
+        MissingArtifactError: it lacks an artifact that one of them needs.
+    """
+    for name in names:
+        lacking = missing(bundle, name)
+        if lacking:
+            raise MissingArtifactError(
+                f"bundle {bundle.version}",
+                found=f"no {', '.join(lacking)}",
+                expected=f"the artifacts of {name}",
+                remedy="Train: shortlist train."
+                if TRAINED.intersection(lacking)
+                else "Run the jobs that write them: shortlist job --help.",
+            )
+
+
 def open_retriever(bundle: Bundle, name: RetrieverName) -> Retriever:
     """A retriever over a bundle, warm: its kernels are compiled.
 
     Raises:
-        BundleError: the bundle lacks an artifact that it needs.
+        MissingArtifactError: the bundle lacks an artifact that it needs.
     """
-    lacking = missing(bundle, name)
-    if lacking:
-        raise BundleError(
-            f"bundle {bundle.version}",
-            found=f"no {', '.join(lacking)}",
-            expected=f"the artifacts of {name}",
-            remedy="Run the jobs that write them: shortlist job --help.",
-        )
+    require(bundle, [name])
     retriever: Retriever = import_module(MODULES[name]).open(bundle, name)
     return retriever

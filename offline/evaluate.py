@@ -13,7 +13,7 @@ from models.bundle.reader import Bundle
 from models.errors import BundleError, ConfigError, InputError
 from models.filters import eligible
 from models.fusion import FusionWeights
-from models.registry import open_retriever
+from models.registry import open_retriever, require
 from models.retrieval import NO_ITEMS, Candidates, Items, Query, Retriever, ValueParams
 from models.words import Order, RetrieverName, Split
 from offline.config import BuildConfig, config_from
@@ -277,6 +277,7 @@ def evaluate(
     if not ks or min(ks) < 1 or max(ks) > LONGEST:
         expected = f"whole numbers from 1 to {LONGEST:,}"
         raise ConfigError("k", found=str(list(ks)), expected=expected, remedy="Give --k 1,5,10,50.")
+    require(bundle, names)
     evaluation = Evaluation()
     for name in names:
         retriever, lists, start = open_retriever(bundle, name), dict[int, Lists](), time.perf_counter()

@@ -11,7 +11,10 @@ import sys
 from contextlib import ExitStack
 from pathlib import Path
 
-import locust  # noqa: F401 - replaces sockets and threads by greenlets, so it has to come first
+try:
+    import locust  # noqa: F401 - replaces sockets and threads by greenlets, so it has to come first
+except ModuleNotFoundError:
+    raise SystemExit("locust is not installed: pip install -e '.[load]'") from None
 
 from loadtest.asking import Zipf, catalogue, fetch_json  # isort: skip
 from loadtest.running import ADMIN_KEY, Service, demo_bundles, whole_service  # isort: skip

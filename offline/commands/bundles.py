@@ -40,6 +40,8 @@ def _entry(root: Path, version: str) -> dict[str, Any]:
 @app.command("list")
 def list_command(bundles: options.Bundles, as_json: options.AsJson = False) -> None:
     """All versions, oldest first; the current one is marked."""
+    if not bundles.is_dir():
+        raise BundleError(str(bundles), found="no such folder", expected="a bundles root", remedy="Check the path.")
     entries = [_entry(bundles, version) for version in versions.list_versions(bundles)]
     if as_json:
         _print_json(entries)

@@ -43,4 +43,4 @@ def keeping(root: Path, context: Context) -> Iterator[Callable[[], None]]:
 
         context.keep = keep
         yield finish
-    forget_old(root, context.writer.version)
+    forget_old(root, {context.writer.version})

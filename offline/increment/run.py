@@ -24,6 +24,7 @@ from offline.config import BuildConfig, config_from
 from offline.dataset import Inputs
 from offline.increment import rings, state, texts, trained
 from offline.increment.dataset import Updated, update_dataset
+from offline.increment.refusals import check_new, check_whole
 from offline.ingest.engine import Engine
 from offline.ingest.sources import identified
 from offline.jobs import embeddings, filters, graph, items, neighbours, values
@@ -73,13 +74,14 @@ def update(request: UpdateRequest, reporter: Reporter) -> str:
 
     Raises:
         ConfigError: no state of the current bundle, or the user's own vectors are not given again.
-        InputError: a file is malformed.
+        InputError: a file is malformed, was counted before, or is a catalogue that lacks most items.
         BundleError: the bundle cannot be written; the one that serves stays.
     """
     base = Bundle.open(request.bundles, verify="sizes")
     known = state.State.of(request.state, base)
     config = config_from(base.manifest.config, where=f"manifest of bundle {base.version}")
     _check_vectors(request, base, config)
+    check_new(base, request.inputs.interactions)
     split = SplitInfo(kind=config.split, truncate_history=config.truncate_history)
     with (
         BundleWriter.create(request.bundles, split=split, config=base.manifest.config) as writer,
@@ -89,6 +91,7 @@ def update(request: UpdateRequest, reporter: Reporter) -> str:
         with measured() as cost, Engine(config.engine) as engine:
             files = request.inputs
             updated = update_dataset(engine, base, known, files.interactions, files.items, config, next_state)
+        check_whole(updated.renumbering)
         context = Context(writer, config, None, request.vectors, reporter, updated=updated)
         work = Update(base, known, context, updated, {"counts": cost.facts()})
         _run(work, request)
@@ -97,7 +100,7 @@ def update(request: UpdateRequest, reporter: Reporter) -> str:
         writer.section(JOB_COSTS, work.costs)
         next_state.commit(writer.folder, writer.version)
         version = writer.publish()
-    state.forget_old(request.state, version)
+    state.forget_old(request.state, {version, base.version})
     reporter.done("update", total)
     reporter.say(f"published {version}")
     return version

@@ -8,7 +8,7 @@ import json
 import os
 import secrets
 import shutil
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -135,8 +135,8 @@ class StateWriter:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def forget_old(root: Path, keep: str) -> None:
-    """Remove the states of all versions but one; what it shares with them stays."""
+def forget_old(root: Path, keep: Collection[str]) -> None:
+    """Remove the states of all versions but some; what these share with them stays."""
     for folder in root.iterdir():
-        if folder.name != keep and not folder.name.startswith(".staging-"):
+        if folder.name not in keep and not folder.name.startswith(".staging-"):
             shutil.rmtree(folder)

@@ -123,6 +123,13 @@ def _with_redis(work: "Callable[[RedisLink, Settings], Awaitable[T]]") -> T:
     from service.redis.server import EmbeddedRedis, EmbeddedRedisConfig
 
     settings = read_settings()
+    if settings.redis_url is None and not (settings.data / "redis").is_dir():
+        raise ConfigError(
+            str(settings.data),
+            found="no folder of a service's Redis in it",
+            expected="the SHORTLIST_DATA_DIR of a service that runs",
+            remedy="Set SHORTLIST_BUNDLES or SHORTLIST_DATA_DIR as for that service, or SHORTLIST_REDIS_URL.",
+        )
     if settings.redis_url is None:
         url = EmbeddedRedis(EmbeddedRedisConfig(settings.data / "redis")).url
         settings = settings.model_copy(update={"redis_url": SecretStr(url)})
@@ -141,7 +148,7 @@ def _with_redis(work: "Callable[[RedisLink, Settings], Awaitable[T]]") -> T:
             "Redis",
             found=str(error),
             expected="the Redis of the service",
-            remedy="Start the service, or name its Redis in SHORTLIST_REDIS_URL; then run this again.",
+            remedy="Start the service, or set SHORTLIST_BUNDLES, SHORTLIST_DATA_DIR or SHORTLIST_REDIS_URL as for it.",
         ) from error
 
 

@@ -37,14 +37,27 @@ def read_file(path: Path) -> tuple[Experiment, ...]:
         experiments = tuple(Experiment.model_validate(entry) for entry in found)
         check_together(experiments)
     except (OSError, ValueError, ExperimentConflictError) as error:
-        detail = error.errors()[0] if isinstance(error, ValidationError) else error
         raise ConfigError(
             str(path),
-            found=str(detail),
+            found=_told(error) if isinstance(error, ValidationError) else str(error),
             expected="experiments: name, salt, traffic, variants with name, weight and retriever",
             remedy="Correct the file; experiments known before stay as they are.",
         ) from error
     return experiments
+
+
+def _told(error: ValidationError) -> str:
+    """The first fault: where, and what.
+
+    >>> variant = {"name": "x", "retriever": "gr", "alpa": 1}
+    >>> try: Experiment.model_validate({"name": "a", "salt": "s", "variants": [variant]})
+    ... except ValidationError as error: print(_told(error))
+    variants.0.alpa = 1 (Extra inputs are not permitted)
+    """
+    first = error.errors()[0]
+    given = first["input"]
+    shown = f" = {given!r}" if isinstance(given, str | int | float) else ""
+    return f"{'.'.join(map(str, first['loc']))}{shown} ({first['msg']})"
 
 
 def check_together(experiments: Iterable[Experiment]) -> None:

@@ -54,6 +54,7 @@ class Child:
         self._command, self._on_death = command, on_death
         self._process: asyncio.subprocess.Process | None = None
         self._leaving = asyncio.Event()
+        self._replaced = True
         self._idle = asyncio.Event()
         self._idle.set()
 
@@ -69,7 +70,7 @@ class Child:
             HopelessError: it is vital and died early several times in a row.
         """
         early, pause_s = 0, FIRST_PAUSE_S
-        while not self._leaving.is_set():
+        while self._replaced and not self._leaving.is_set():
             lived_s = await self._live()
             early, pause_s = (0, FIRST_PAUSE_S) if lived_s >= HEALTHY_AFTER_S else (early + 1, pause_s * 2)
             if self._command.vital and early >= EARLY_DEATHS:
@@ -101,6 +102,10 @@ class Child:
         if not self._leaving.is_set():
             log.error("process died", process=self._command.name, pid=pid, code=code)
         return time.monotonic() - started
+
+    def last(self) -> None:
+        """Do not start it again when it ends."""
+        self._replaced = False
 
     async def leave(self, timeout_s: float) -> None:
         """Ask it to finish and leave, also while it is being started; kill it if it does not."""

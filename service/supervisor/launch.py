@@ -1,7 +1,8 @@
 """Start a program that dies with its parent: `python -P -m service.supervisor.launch PARENT_PID PROGRAM [ARGS...]`.
 
-The kernel's parent-death signal survives `execv`, so the program itself need not know. Setting it here, in a fresh
-process, avoids `preexec_fn`, which is unsafe in a parent with threads. Elsewhere than on Linux nothing is set.
+It stands outside the parent's group, where Ctrl-C does not reach it. The kernel's parent-death signal survives
+`execv`, so the program itself need not know. Setting it here, in a fresh process, avoids `preexec_fn`, which is unsafe
+in a parent with threads. Elsewhere than on Linux no such signal is set.
 """
 
 import ctypes
@@ -49,6 +50,14 @@ def leave_on_sigterm() -> None:
     signal.signal(signal.SIGTERM, leave)
 
 
+def stand_apart() -> None:
+    """Leave the parent's process group: Ctrl-C in a terminal goes to all of a group, and only the parent knows in
+    which order its processes have to end."""
+    if os.getpgrp() != os.getpid():
+        os.setsid()
+
+
 if __name__ == "__main__":
+    stand_apart()
     die_with_parent(int(sys.argv[1]))
     os.execvp(sys.argv[2], sys.argv[2:])

@@ -175,6 +175,8 @@ class Supervisor:
         would keep on taking connections that nobody accepts."""
         timeout_s = self._settings.drain_timeout_s + GRACE_S
         log.info("draining")
+        for child in (*self._apis, *self._workers, *self._mirrors):
+            child.last()
         await asyncio.gather(*(child.leave(timeout_s) for child in (*self._apis, *self._mirrors)))
         await asyncio.gather(*(worker.leave(timeout_s) for worker in self._workers))
         for task in list(self._tasks):

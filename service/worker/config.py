@@ -21,4 +21,4 @@ class WorkerConfig:
     beat_s: float = 0.25
     claim_idle_ms: int = 1000
     stall_s: float = 20.0
-    probe_s: float = 5.0
+    probe_s: float = 1.0

@@ -11,7 +11,7 @@ from pathlib import Path
 import structlog
 
 from models.bundle import versions
-from models.errors import ShortlistError
+from models.errors import MissingArtifactError, ShortlistError
 from service.redis.link import RedisDownError
 from service.worker.decoder import Decoder, Opener
 from service.worker.worker import Worker
@@ -97,6 +97,9 @@ class Holding:
         started = time.perf_counter()
         try:
             await self._worker.hold(await self._decoder(version))
+        except MissingArtifactError:
+            self._refused[version] = time.monotonic()
+            log.info("bundle without a generator", bundle=version)
         except (ShortlistError, OSError) as error:
             self._refused[version] = time.monotonic()
             log.error("bundle refused", bundle=version, reason=str(error))

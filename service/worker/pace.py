@@ -2,8 +2,8 @@
 
 from bisect import bisect_left
 
-SMOOTHING = 0.2
-"""Weight of the newest batch."""
+SLOWER, FASTER = 0.2, 0.6
+"""Weight of the newest batch. Who takes it for slow is sent little to learn otherwise from, so good news count more."""
 
 
 class Pace:
@@ -17,7 +17,10 @@ class Pace:
         """Take in one batch."""
         place = self.sizes[bisect_left(self.sizes, size)]
         known = self._ms.get(place)
-        self._ms[place] = took_ms if known is None else known + SMOOTHING * (took_ms - known)
+        if known is None:
+            self._ms[place] = took_ms
+        else:
+            self._ms[place] += (FASTER if took_ms < known else SLOWER) * (took_ms - known)
 
     def predict(self, size: int) -> float:
         """Milliseconds of a batch of `size`, never less than a smaller one is known to take; 0 = nothing is known."""

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from models.bundle import layout
 from models.bundle.reader import Bundle
-from models.bundle.versions import current
+from models.bundle.versions import current, rollback
 from models.bundle.writer import BundleWriter
 from models.errors import BundleError, ConfigError, InputError
 from models.neural.semantic_ids import IdConfig, finished, kmeans_ids
@@ -163,6 +163,28 @@ def test_only_touched_anchors_are_computed_anew(tmp_path: Path, monkeypatch: pyt
 
     names = Bundle.open(tmp_path / "b").ids.strings(np.array(asked, np.int32))
     assert names == ["a2", "a3", "a4"]
+
+
+def test_a_day_is_counted_once_a_catalogue_is_given_whole_and_a_roll_back_can_be_gone_on_from(tmp_path: Path) -> None:
+    items = {f"i{n}": {"title": f"tea {n}"} for n in range(6)}
+    catalogue = items_file(tmp_path / "items.jsonl", items)
+    root, states = tmp_path / "b", tmp_path / "state"
+    first = rows_file(tmp_path / "0.parquet", [row("u", f"i{n}", str(n)) for n in range(6)])
+    build(Request(root, BuildConfig(), Inputs((first,), catalogue), state=states), QUIET, UNTRAINED)
+    day = rows_file(tmp_path / "1.parquet", [row("v", "i1", "8"), row("v", "i2", "9")])
+    update(UpdateRequest(root, states, Inputs((day,))), QUIET)
+    once = Bundle.open(root).manifest.statistics
+    with pytest.raises(InputError, match="holds already"):
+        update(UpdateRequest(root, states, Inputs((day,))), QUIET)
+    none = rows_file(tmp_path / "none.parquet", [])
+    changed = items_file(tmp_path / "changed.jsonl", {"i1": {"title": "other tea"}})
+    with pytest.raises(InputError, match="lacks 5 of the bundle's 6 items"):
+        update(UpdateRequest(root, states, Inputs((none,), changed)), QUIET)
+    for _ in range(2):
+        update(UpdateRequest(root, states, Inputs((none,))), QUIET)
+    assert Bundle.open(root).manifest.statistics == once
+    rollback(root)
+    update(UpdateRequest(root, states, Inputs((rows_file(tmp_path / "2.parquet", [row("v", "i3", "10")]),))), QUIET)
 
 
 def test_new_items_get_unused_codes_near_those_of_like_texts() -> None:

@@ -39,7 +39,8 @@ def redis_url(redis_server: EmbeddedRedis) -> str:
 
 @pytest.fixture
 async def link(redis_url: str) -> AsyncIterator[RedisLink]:
-    link = RedisLink(LinkConfig(redis_url))
+    """A link whose patience outlasts a busy machine; tests of timeouts make their own."""
+    link = RedisLink(LinkConfig(redis_url, timeout_s=5.0, socket_timeout_s=10.0))
     await link.warm()
     yield link
     await link.aclose()
@@ -51,7 +52,7 @@ def binaries() -> list[Path]:
     return sorted(found | {_in_wheel().resolve()})
 
 
-async def until(condition: Callable[[], bool | Awaitable[bool]], *, within_s: float = 5.0) -> float:
+async def until(condition: Callable[[], bool | Awaitable[bool]], *, within_s: float = 20.0) -> float:
     """Wait for a condition to hold; returns the seconds it took, fails after `within_s`."""
     loop = asyncio.get_running_loop()
     start = loop.time()

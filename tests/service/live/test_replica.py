@@ -17,7 +17,10 @@ pytestmark = pytest.mark.anyio
 
 
 async def test_a_write_reaches_another_process_within_50_ms(redis_url: str) -> None:
-    here, there = RedisLink(LinkConfig(redis_url)), RedisLink(LinkConfig(redis_url))
+    here, there = (
+        RedisLink(LinkConfig(redis_url, timeout_s=5.0)),
+        RedisLink(LinkConfig(redis_url, timeout_s=5.0)),
+    )
     writer, reader = Replica(here, "t"), Replica(there, "t")
     reader.start()
     await reader.synced.wait()

@@ -40,7 +40,10 @@ def sold(mask: np.ndarray | None) -> str:
 
 
 async def test_a_flip_reaches_every_view_of_every_process(redis_url: str, tmp_path: Path) -> None:
-    here, there = RedisLink(LinkConfig(redis_url)), RedisLink(LinkConfig(redis_url))
+    here, there = (
+        RedisLink(LinkConfig(redis_url, timeout_s=5.0)),
+        RedisLink(LinkConfig(redis_url, timeout_s=5.0)),
+    )
     writer, reader = Stock(here), Stock(there)
     reader.table.start()
     await reader.table.synced.wait()
@@ -96,7 +99,7 @@ async def test_a_view_that_nobody_holds_is_let_go(link: RedisLink, tmp_path: Pat
 
 
 async def test_concurrent_flips_of_many_processes_end_alike(redis_url: str, tmp_path: Path) -> None:
-    links = [RedisLink(LinkConfig(redis_url)) for _ in range(3)]
+    links = [RedisLink(LinkConfig(redis_url, timeout_s=5.0)) for _ in range(3)]
     stocks = [Stock(link) for link in links]
     views = [stock.view(bundle(tmp_path / str(number))) for number, stock in enumerate(stocks)]
     await asyncio.gather(

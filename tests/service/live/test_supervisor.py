@@ -31,7 +31,7 @@ def serving(root: Path, **variables: str) -> Iterator[Served]:
     chosen = {"port": "0", "data_dir": str(root.parent / "live"), "deadline_ms": "5000", **variables}
     environment = os.environ | {"PYTHONPATH": str(ROOT)} | {f"SHORTLIST_{k.upper()}": v for k, v in chosen.items()}
     with log.open("wb") as stream:
-        process = subprocess.Popen(command, env=environment, stderr=stream, cwd=log.parent)
+        process = subprocess.Popen(command, env=environment, stderr=stream, cwd=log.parent, process_group=0)
     try:
         yield Served(process, wait_for_address(process, log), log)
     finally:
@@ -163,6 +163,19 @@ def test_sigterm_under_load_loses_no_request_that_was_accepted(root: Path) -> No
     assert {line["status"] for line in taken} == set(work.statuses) == {200}
     assert len(taken) == len(work.statuses)
     assert not work.failures
+
+
+def test_ctrl_c_in_a_terminal_ends_it_in_order(root: Path) -> None:
+    """A terminal's Ctrl-C goes to all processes of a group."""
+    with serving(root, workers="1") as server:
+        wait(lambda: answers(server.url))
+        assert os.getpgid(server.process.pid) == server.process.pid
+        os.killpg(server.process.pid, signal.SIGINT)
+        assert server.process.wait(60) == 0
+        log = server.log.read_text()
+    assert "draining" in log
+    assert "process died" not in log
+    assert "process killed" not in log
 
 
 def test_sigterm_while_it_starts_ends_it_with_0_and_leaves_nothing(root: Path) -> None:

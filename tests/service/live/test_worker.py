@@ -19,7 +19,7 @@ from service.redis.link import RedisLink
 from service.worker.client import ClientConfig, GrClient
 from service.worker.config import WorkerConfig
 from service.worker.pace import Pace
-from service.worker.queue import Checked, Ticket
+from service.worker.queue import Checked, Queue, Ticket
 from service.worker.wire import decode_query, encode_query
 from service.worker.worker import StuckError, Worker
 
@@ -60,7 +60,7 @@ async def client(link: RedisLink) -> AsyncIterator[GrClient]:
     await client.stop()
 
 
-async def ask(client: GrClient, seed: int, budget_s: float = 5.0, version: str = VERSION) -> Candidates:
+async def ask(client: GrClient, seed: int, budget_s: float = 30.0, version: str = VERSION) -> Candidates:
     found, timings = await client.retrieve(version, query(seed), deadline=time.monotonic() + budget_s)
     assert set(timings) == {"queue", "decode"}
     return found
@@ -182,14 +182,12 @@ async def test_what_a_dead_worker_left_is_taken_over_while_somebody_waits(
 
 async def test_a_request_that_killed_two_workers_is_not_handed_to_a_third(link: RedisLink, start: Start) -> None:
     stream = keys.gr_requests(VERSION)
-    worker = await start(EchoDecoder(), config=WorkerConfig(max_batch=8, claim_idle_ms=50))
+    await Queue(link, "one").join(VERSION)
+    await link.call(lambda redis: redis.hset(keys.GR_WORKERS, "ghost", ghost()))  # type: ignore[arg-type]
     client = GrClient(link, ClientConfig(reserve_ms=0))
     client.start()
     await client.ready()
-    worker.drain()
-    await until(lambda: link_empty(link))
-    await link.call(lambda redis: redis.hset(keys.GR_WORKERS, "ghost", ghost()))  # type: ignore[arg-type]
-    asking = asyncio.create_task(ask(client, 1, 3.0))
+    asking = asyncio.create_task(ask(client, 1, 30.0))
     await until(lambda: has_entries(link))
     await link.call(lambda redis: redis.xreadgroup("workers", "one", {stream: ">"}))
     pending = await link.call(lambda redis: redis.xpending_range(stream, "workers", "-", "+", 1))
@@ -206,10 +204,6 @@ async def test_a_request_that_killed_two_workers_is_not_handed_to_a_third(link: 
 def ghost() -> str:
     pace = '"single_ms": 1, "full_ms": 1, "max_batch": 8, "max_wait_ms": 1'
     return f'{{"at": {time.time() * 1000}, "versions": ["{VERSION}"], {pace}}}'
-
-
-async def link_empty(link: RedisLink) -> bool:
-    return not await link.call(lambda client: client.hlen(keys.GR_WORKERS))  # type: ignore[arg-type]
 
 
 async def has_entries(link: RedisLink) -> bool:
@@ -376,6 +370,8 @@ def test_the_pace_follows_what_batches_take_and_never_falls_with_size() -> None:
     for size, took in ((1, 10.0), (6, 30.0), (4, 5.0)):
         pace.learn(size, took)
     assert [pace.predict(size) for size in (1, 3, 5, 6, 60)] == [10.0, 10.0, 30.0, 30.0, 30.0]
-    for _ in range(50):
+    pace.learn(1, 100.0)
+    assert pace.predict(1) == pytest.approx(28.0), "one slow batch is not the rule"
+    for _ in range(4):
         pace.learn(1, 1.0)
-    assert pace.predict(1) == pytest.approx(1.0, abs=0.01)
+    assert pace.predict(1) < 2, "a slow time is soon forgotten"
