@@ -15,7 +15,8 @@ app = typer.Typer(add_completion=False)
 update_app = typer.Typer(add_completion=False)
 
 Processes = Annotated[int | None, typer.Option("--processes", min=1, help="Side by side on blocks of items.")]
-StateRoot = Annotated[Path, typer.Option("--state", help="Keep here what shortlist update goes on from.")]
+STATE_HELP = "Folder of what `shortlist update` goes on from; what is built without it cannot be updated."
+StateRoot = Annotated[Path, typer.Option("--state", help=STATE_HELP)]
 Items = Annotated[Path | None, typer.Option("--items", help="Catalogue: CSV, JSONL (also .gz) or Parquet.")]
 
 

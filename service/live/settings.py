@@ -75,7 +75,9 @@ class LiveSettings(BaseSettings):
     api_keys: tuple[ApiKey, ...] = Field(
         default=(), description='JSON list of {"key": ..., "scopes": ["read", "events", "write", "admin"]}.'
     )
-    admin_key: SecretStr | None = Field(default=None, min_length=16, description="Key of /admin; absent = no /admin.")
+    admin_key: SecretStr | None = Field(
+        default=None, min_length=16, description="Key of /admin, at least 16 characters; absent = no /admin."
+    )
     cors_origins: tuple[str, ...] = Field(default=(), description="JSON list of origins whose pages may call the API.")
     admin_port: int | None = Field(
         default=None,
