@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import structlog
 
@@ -36,6 +36,7 @@ class Runtime:
         history, router, exposures: ports, None = absent.
         on_refusal: called when a bundle is refused for a new reason (metrics).
         on_engine: called with a new engine before it serves (stock).
+        before_swap: awaited with an engine that is about to serve (its worker).
         on_swap: called with an engine that began to serve (metrics).
         shadows: second bundles by version, each served to the variants that name it.
         gates: asked before any work whether a request may pass.
@@ -52,6 +53,7 @@ class Runtime:
         self.exposures: ExposureSink | None = None
         self.on_refusal: list[Callable[[], None]] = []
         self.on_engine: list[Callable[[Engine], None]] = []
+        self.before_swap: list[Callable[[Engine], Awaitable[None]]] = []
         self.on_swap: list[Callable[[Engine], None]] = []
         self.shadows: dict[str, Engine] = {}
         self.gates: list[Gate] = []
@@ -114,6 +116,8 @@ class Runtime:
             self._refuse(version, error)
             return
         self.attach(engine)
+        for companion in self.before_swap:
+            await companion(engine)
         self.engine, self.refusal, self._refused = engine, None, None
         for notice in self.on_swap:
             notice(engine)

@@ -9,6 +9,7 @@ from service.breaker import Breaker
 from service.engine import Engine
 from service.experiments.book import ExperimentBook
 from service.history import HistoryConfig, HistoryStore
+from service.live.companion import worker_awaited
 from service.live.parts import ExperimentRouter, Journal, StoredHistory
 from service.live.shadows import Shadows
 from service.redis import keys
@@ -84,6 +85,8 @@ class Live:
         runtime.exposures = self.journal
         runtime.use_generator(self.generator)
         runtime.on_engine.append(self._attach_stock)
+        supervised = self._settings.run_dir is not None and self._settings.gr_workers > 0
+        runtime.before_swap.append(lambda engine: worker_awaited(self.link, engine, expected=supervised))
         self._shadows = Shadows(runtime, self.book)
 
     def _attach_stock(self, engine: Engine) -> None:
