@@ -67,11 +67,11 @@ def edge_weights(offsets: Offsets, counts: Counts) -> Floats:
 
 
 def _check(sources: Items, targets: Items, counts: npt.NDArray[np.int64], n_items: int) -> None:
-    both = np.concatenate([sources, targets])
-    if len(both) and (both.min() < 0 or both.max() >= n_items):
+    least, most = (min(sources.min(), targets.min()), max(sources.max(), targets.max())) if len(sources) else (0, -1)
+    if least < 0 or most >= n_items:
         raise InputError(
             "transitions",
-            found=f"item indices {both.min()} to {both.max()}",
+            found=f"item indices {least} to {most}",
             expected=f"0 to {n_items - 1}",
             remedy="Index the interactions with the ids of this catalogue.",
         )
@@ -96,10 +96,18 @@ def build_graph(sources: Items, targets: Items, counts: npt.NDArray[np.int64], n
     """
     _check(sources, targets, counts, n_items)
     keys = sources.astype(np.int64) * n_items + targets
+    if not np.all(keys[1:] > keys[:-1]):
+        sources, targets, counts = _added_up(keys, sources, targets, counts)
+    offsets = row_offsets(sources, n_items)
+    edge_counts = counts.astype(np.int32)
+    return Graph(offsets, targets.astype(np.int32, copy=False), edge_counts, edge_weights(offsets, edge_counts))
+
+
+def _added_up(
+    keys: npt.NDArray[np.int64], sources: Items, targets: Items, counts: npt.NDArray[np.int64]
+) -> tuple[Items, Items, npt.NDArray[np.int64]]:
+    """Triples in the order of their keys, one a key."""
     order = np.argsort(keys, kind="stable")
     first = np.flatnonzero(np.diff(keys[order], prepend=-1))
-    totals = np.add.reduceat(counts[order], first) if len(first) else np.empty(0, np.int64)
     kept = order[first]
-    offsets = row_offsets(sources[kept], n_items)
-    edge_counts = totals.astype(np.int32)
-    return Graph(offsets, targets[kept].astype(np.int32), edge_counts, edge_weights(offsets, edge_counts))
+    return sources[kept], targets[kept], np.add.reduceat(counts[order], first)

@@ -53,6 +53,7 @@ class Dataset:
         split: how the sequences are divided.
         accepted: what reading found before the catalogue was looked at.
         groups: accepted rows by what is odd about them.
+        newest: places at the end of a sequence that count, older ones are left out; None = all.
     """
 
     engine: QueryEngine
@@ -62,9 +63,11 @@ class Dataset:
     split: Split
     accepted: Accepted
     groups: list[Group]
+    newest: int | None = None
 
     def _rows(self) -> Any:
-        return self.engine.table(ROWS)
+        rows = expressions.truncated(self.engine.table(ROWS), self.newest)
+        return expressions.parted(rows, self.split)
 
     def _arrow(self, expression: Callable[[Any], Any]) -> pa.Table:
         return self.engine.result(expression(self._rows()))
@@ -146,14 +149,16 @@ def read_dataset(inputs: Inputs, config: BuildConfig, keep: Keep | None = None) 
     try:
         known = None if catalogue is None else catalogue.table.select([ITEM_ID])
         accepted = accept(engine, inputs.interactions, config)
-        groups = known_groups(engine, engine.table(INTERACTIONS), known)
+        groups = [*accepted.kept] if known is None else known_groups(engine, engine.table(INTERACTIONS), known)
         told = IngestReport(report_of(accepted, groups, config), None if catalogue is None else catalogue.report)
         if keep is not None:
             keep(engine, catalogue)
         items = all_items(engine, catalogue, config)
+        _check_order(items)
         ids = ItemIds.from_strings(items[ITEM_ID].to_pylist())
-        _place_rows(engine, items, config)
-        return Dataset(engine, items, ids, told, config.split, accepted, groups)
+        _place_rows(engine, accepted, items)
+        engine.drop(INTERACTIONS)
+        return Dataset(engine, items, ids, told, config.split, accepted, groups, config.truncate_history)
     except BaseException:
         engine.close()
         raise
@@ -189,17 +194,24 @@ def read_against(sources: Sequence[Source], ids: ItemIds, config: BuildConfig) -
     """
     engine = open_engine(config.engine)
     try:
-        items = items_only(ids.strings(np.arange(len(ids), dtype=np.int32)))
+        items = items_only(_texts(ids))
         rules = config.interactions.model_copy(update={"unknown_items": UnknownItems.DROP})
         config = config.model_copy(update={"interactions": rules})
         accepted = accept(engine, sources, config)
-        groups = known_groups(engine, engine.table(INTERACTIONS), items.select([ITEM_ID]))
+        _place_rows(engine, accepted, items)
+        groups = _groups(engine, accepted, items)
         told = IngestReport(report_of(accepted, groups, config), None)
-        _place_rows(engine, items, config)
-        return Dataset(engine, items, ids, told, config.split, accepted, groups)
+        engine.drop(INTERACTIONS)
+        return Dataset(engine, items, ids, told, config.split, accepted, groups, config.truncate_history)
     except BaseException:
         engine.close()
         raise
+
+
+def _texts(ids: ItemIds) -> pa.Array:
+    """All ids in index order, without a Python string of each."""
+    buffers = [None, pa.py_buffer(np.ascontiguousarray(ids.offsets)), pa.py_buffer(np.ascontiguousarray(ids.data))]
+    return pa.Array.from_buffers(pa.large_string(), len(ids), buffers).cast(pa.string())
 
 
 def all_items(engine: QueryEngine, catalogue: Catalogue | None, config: BuildConfig) -> pa.Table:
@@ -216,15 +228,20 @@ def all_items(engine: QueryEngine, catalogue: Catalogue | None, config: BuildCon
     return table.sort_by(ITEM_ID)
 
 
-def _place_rows(engine: QueryEngine, items: pa.Table, config: BuildConfig) -> None:
-    """Make the engine table of rows with their places and parts."""
-    _check_order(items)
+def _groups(engine: QueryEngine, accepted: Accepted, items: pa.Table) -> list[Group]:
+    """See `known_groups`; where every accepted row was placed, every item is known."""
+    placed = engine.result(engine.table(ROWS).aggregate(rows=engine.table(ROWS).count())).to_pylist()[0]["rows"]
+    if placed == accepted.n_kept():
+        return [*accepted.kept]
+    return known_groups(engine, engine.table(INTERACTIONS), items.select([ITEM_ID]))
+
+
+def _place_rows(engine: QueryEngine, accepted: Accepted, items: pa.Table) -> None:
+    """Make the engine table of rows with their places."""
     numbered = pa.table({ITEM_ID: items[ITEM_ID], ITEM: np.arange(len(items), dtype=np.int32)})
     catalogue = expressions.numbered(engine.give("catalogue", numbered))
     rows = expressions.with_items(engine.table(INTERACTIONS), catalogue)
-    rows = expressions.truncated(expressions.sequences(rows), config.truncate_history)
-    engine.keep(ROWS, expressions.parted(rows, config.split))
-    engine.drop(INTERACTIONS)
+    engine.keep(ROWS, expressions.sequences(rows, one_event=accepted.one_event))
 
 
 def _check_order(items: pa.Table) -> None:

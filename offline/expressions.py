@@ -16,7 +16,10 @@ from offline.ingest.columns import (
     LENGTH,
     NEXT_ITEM,
     PART,
+    PLACE,
+    PLACES,
     POSITION,
+    PREVIOUS,
     RATING,
     ROW,
     TIMESTAMP,
@@ -29,40 +32,66 @@ if TYPE_CHECKING:
 
 
 def with_items(interactions: "Table", catalogue: "Table") -> "Table":
-    """Interactions with their item index; those whose item the catalogue lacks fall out.
+    """Interactions with their item index and their place in the input: user_id, item, timestamp, place, event, rating;
+    those whose item the catalogue lacks fall out.
 
     Args:
         interactions: file, row, user_id, item_id, timestamp, event, rating.
         catalogue: item_id, item.
     """
-    return interactions.join(catalogue, ITEM_ID).select(FILE, ROW, USER_ID, ITEM, TIMESTAMP, EVENT, RATING)
+    rows = interactions.join(catalogue, ITEM_ID)
+    rows = rows.mutate(**{PLACE: rows[FILE].cast("int64") * PLACES + rows[ROW]})
+    return rows.select(USER_ID, ITEM, TIMESTAMP, PLACE, EVENT, RATING)
 
 
-def _in_order() -> tuple[str, str, str]:
+def _in_order() -> tuple[str, str]:
     """Equal timestamps keep the order of the input rows."""
-    return TIMESTAMP, FILE, ROW
+    return TIMESTAMP, PLACE
 
 
-def sequences(interactions: "Table") -> "Table":
+def sequences(interactions: "Table", *, one_event: bool = False) -> "Table":
     """Each row's place in its user's sequence.
 
     A row whose item is that of the row before it, under another event, does not count: it shares that row's place, so
     that a rating which came with the second event is not lost.
 
+    Args:
+        interactions: what `with_items` yields.
+        one_event: all rows have the same event, or none has any; then all count, and one sorting is enough.
+
     Returns:
-        user_id, item, rating, counts (bool), position, length (of the sequence, counted rows).
+        user_id, item, previous (item of the row before), rating, counts (bool), position, length (of the sequence,
+        counted rows).
     """
+    return (_all_count(interactions) if one_event else _some_count(interactions)).select(
+        USER_ID, ITEM, PREVIOUS, RATING, COUNTS, POSITION, LENGTH
+    )
+
+
+def _all_count(interactions: "Table") -> "Table":
     import ibis
 
     order = ibis.window(group_by=USER_ID, order_by=_in_order())
-    before, event_before = (interactions[name].lag().over(order) for name in (ITEM, EVENT))
-    table = interactions.mutate(before=before, event_before=event_before)
-    same = (table.before == table[ITEM]).fill_null(False)
+    places = {
+        PREVIOUS: interactions[ITEM].lag().over(order),
+        POSITION: ibis.row_number().over(order),
+        LENGTH: interactions.count().over(order),
+        COUNTS: ibis.literal(True),
+    }
+    return interactions.mutate(**places)
+
+
+def _some_count(interactions: "Table") -> "Table":
+    import ibis
+
+    order = ibis.window(group_by=USER_ID, order_by=_in_order())
+    previous, event_before = (interactions[name].lag().over(order) for name in (ITEM, EVENT))
+    table = interactions.mutate(**{PREVIOUS: previous, "event_before": event_before})
+    same = (table[PREVIOUS] == table[ITEM]).fill_null(False)
     table = table.mutate(**{COUNTS: ~(same & ~table[EVENT].identical_to(table.event_before))})
     so_far = ibis.cumulative_window(group_by=USER_ID, order_by=_in_order())
     one = table[COUNTS].cast("int64")
-    places = {POSITION: one.sum().over(so_far) - 1, LENGTH: one.sum().over(ibis.window(group_by=USER_ID))}
-    return table.mutate(**places).select(USER_ID, ITEM, RATING, COUNTS, POSITION, LENGTH)
+    return table.mutate(**{POSITION: one.sum().over(so_far) - 1, LENGTH: one.sum().over(order)})
 
 
 def truncated(rows: "Table", keep: int | None) -> "Table":
@@ -102,14 +131,13 @@ def training(rows: "Table") -> "Table":
 
 
 def transitions(rows: "Table") -> "Table":
-    """How often an item directly follows another in training sequences: item, next_item, count."""
-    train = training(rows)
-    train = train.filter(train[COUNTS])
-    import ibis
+    """How often an item directly follows another in training sequences: item, next_item, count.
 
-    order = ibis.window(group_by=USER_ID, order_by=POSITION)
-    pairs = train.mutate(**{NEXT_ITEM: train[ITEM].lead().over(order)})
-    pairs = pairs.filter(pairs[NEXT_ITEM].notnull())
+    The row before one that counts has the item of the place before: a row that does not count shares its item.
+    """
+    train = training(rows)
+    train = train.filter(train[COUNTS] & (train[POSITION] > 0))
+    pairs = train.select(**{ITEM: train[PREVIOUS], NEXT_ITEM: train[ITEM]})
     counted = pairs.group_by([ITEM, NEXT_ITEM]).aggregate(**{COUNT: pairs.count()})
     return counted.order_by([ITEM, NEXT_ITEM])
 

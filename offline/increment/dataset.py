@@ -19,9 +19,9 @@ from offline.increment.counts import Renumbering, changed
 from offline.increment.state import RATING_COUNTS, RATING_ITEMS, RATING_VALUES, State, StateWriter
 from offline.increment.touched import OLD_ROWS, Part, before, keep_touched, know_old_rows, part_of
 from offline.ingest.catalogue import Catalogue, as_read
-from offline.ingest.columns import FILE, ITEM_ID
+from offline.ingest.columns import FILE, ITEM_ID, PLACES
 from offline.ingest.engine import Engine, Source
-from offline.ingest.interactions import INTERACTIONS, PLACES, Accepted, accept, known_groups, report_of
+from offline.ingest.interactions import INTERACTIONS, Accepted, accept, known_groups, report_of
 from offline.ingest.report import Finding, IngestReport, TableReport
 
 NEW_ROWS = "new_rows"

@@ -101,7 +101,7 @@ def read_catalogue(engine: Engine, path: Path, config: BuildConfig) -> Catalogue
     return Catalogue(_without_empty(table), report)
 
 
-def items_only(ids: list[str]) -> pa.Table:
+def items_only(ids: pa.Array | list[str]) -> pa.Table:
     """A catalogue of bare ids, for data without one: every other field is missing, every item is available."""
     columns = {ITEM_ID: pa.array(ids, TEXT), "available": pa.array([True] * len(ids), pa.bool_())}
     arrays = [columns.get(field.name, pa.nulls(len(ids), field.type)) for field in SCHEMA]

@@ -2,7 +2,8 @@
 
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -10,7 +11,7 @@ from typing import Any, Protocol, Self
 
 import pyarrow as pa
 
-from models.errors import MissingExtraError
+from models.errors import InputError, MissingExtraError
 from offline.config import EngineRules
 
 Source = Path | str
@@ -25,11 +26,24 @@ class Fields:
     required: Sequence[str]
 
 
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What an engine found where it read.
+
+    Attributes:
+        files: the files' names.
+        typed: no timestamp is text, and nothing was read yet: reading at each use costs less than keeping the rows.
+    """
+
+    files: tuple[str, ...]
+    typed: bool
+
+
 class QueryEngine(Protocol):
     """Tables by name, made of files, Arrow tables and ibis expressions over each other."""
 
-    def read(self, name: str, sources: Sequence[Source], fields: Fields) -> tuple[str, ...]:
-        """Make a table of interaction files: file, row, the fields as text, timestamp_ns. The files' names.
+    def read(self, name: str, sources: Sequence[Source], fields: Fields) -> Read:
+        """Make a table of interaction files: file, row, the fields as text, timestamp_whole, timestamp_ns.
 
         Files are numbered in the order given, those of a folder in the order of their paths' bytes; rows from 1.
         """
@@ -45,6 +59,10 @@ class QueryEngine(Protocol):
 
     def keep(self, name: str, expression: Any) -> Any:
         """Compute an expression once, as a table of a new name."""
+        ...
+
+    def view(self, name: str, expression: Any) -> Any:
+        """Make an expression known by a new name, to be computed at each use."""
         ...
 
     def result(self, expression: Any) -> pa.Table:
@@ -80,6 +98,22 @@ def _connect(rules: EngineRules, spill: Path) -> Any:
     return backend
 
 
+@contextmanager
+def _readable() -> Iterator[None]:
+    """Say of what is wrong in a file that it is the file's fault."""
+    import duckdb
+
+    try:
+        yield
+    except (duckdb.InvalidInputException, duckdb.IOException) as error:
+        raise InputError(
+            "interactions",
+            found=str(error).strip().split("\n")[0][:300],
+            expected="well-formed files in UTF-8",
+            remedy="Correct the file and run again; nothing was published.",
+        ) from error
+
+
 class Engine:
     """A private, empty database; use it as a context manager.
 
@@ -89,6 +123,7 @@ class Engine:
 
     def __init__(self, rules: EngineRules) -> None:
         self._spill = Path(tempfile.mkdtemp(prefix="shortlist-spill-"))
+        self._views: set[str] = set()
         self.backend = _connect(rules, self._spill)
 
     def run(self, query: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
@@ -108,7 +143,7 @@ class Engine:
         """Forget a registered source."""
         self.backend.con.unregister(name)
 
-    def read(self, name: str, sources: Sequence[Source], fields: Fields) -> tuple[str, ...]:
+    def read(self, name: str, sources: Sequence[Source], fields: Fields) -> Read:
         """See `QueryEngine.read`.
 
         Raises:
@@ -118,8 +153,7 @@ class Engine:
         from offline.ingest.sources import local_files
 
         paths = local_files(sources)
-        read_files(self, name, paths, fields)
-        return tuple(map(str, paths))
+        return Read(tuple(map(str, paths)), read_files(self, name, paths, fields))
 
     def table(self, name: str) -> Any:
         """A table, for expressions."""
@@ -131,22 +165,44 @@ class Engine:
         return self.table(name)
 
     def keep(self, name: str, expression: Any) -> Any:
-        """Compute an ibis expression once, as a table of a new name."""
+        """Compute an ibis expression once, as a table of a new name.
+
+        Raises:
+            InputError: a file that is read at each use is malformed.
+        """
         self.drop(name)
-        return self.backend.create_table(name, expression)
+        with _readable():
+            return self.backend.create_table(name, expression)
+
+    def view(self, name: str, expression: Any) -> Any:
+        """Make an ibis expression known by a new name, to be computed at each use."""
+        self.define(name, self.backend.compile(expression))
+        return self.table(name)
+
+    def define(self, name: str, query: str) -> None:
+        """Make a query in the engine's own SQL known by a new name, to be computed at each use."""
+        self.drop(name)
+        self.run(f"CREATE VIEW {name} AS {query}")
+        self._views.add(name)
 
     def save(self, name: str, path: Path) -> None:
         """Write a table as one Parquet file."""
         self.run(f"COPY {name} TO {literal(str(path))} (FORMAT parquet, COMPRESSION zstd)")
 
     def result(self, expression: Any) -> pa.Table:
-        """What an expression yields, in its order."""
-        return self.backend.to_pyarrow(expression)
+        """What an expression yields, in its order.
+
+        Raises:
+            InputError: a file that is read at each use is malformed.
+        """
+        with _readable():
+            return self.backend.to_pyarrow(expression)
 
     def drop(self, *names: str) -> None:
         """Forget tables."""
         for name in names:
-            self.run(f"DROP TABLE IF EXISTS {name}")
+            self.run(f"DROP {'VIEW' if name in self._views else 'TABLE'} IF EXISTS {name}")
+            self._views.discard(name)
 
     def byte_length(self, text: Any) -> Any:
         """Expression: bytes of a text in UTF-8."""

@@ -1,23 +1,28 @@
 """Reading files into the engine: CSV, JSONL (both also gzipped) and Parquet become one kind of raw table.
 
 CSV and the lines of JSONL go through Arrow's reader, which keeps every byte of a field (DuckDB's own drops blanks
-before a quote and guesses types), knows the number of a bad row and streams in blocks. All fields arrive as text.
+before a quote and guesses types), knows the number of a bad row and streams in blocks. Parquet goes through the
+engine's own, on all of its threads, wherever that sees the types that Arrow's does. All fields arrive as text, times
+that a Parquet file stores as numbers or moments excepted.
 """
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
 from models.errors import InputError
-from offline.ingest.columns import FILE, ROW, TIMESTAMP, TIMESTAMP_NS
+from offline.ingest.columns import FILE, ROW, TIMESTAMP, TIMESTAMP_NS, TIMESTAMP_WHOLE
 from offline.ingest.engine import Engine, Fields, literal, quoted
 from offline.ingest.places import place
+from offline.ingest.timestamps import GREATEST
 
 BLOCK_BYTES = 16 << 20
 """Read at once; no row may be longer."""
@@ -25,6 +30,9 @@ UNIT_SEPARATOR = "\x1f"
 """Cannot occur inside JSON text, so splitting lines at it never splits one."""
 IDS = ("user_id", "item_id")
 
+FILE_ROW = "file_row_number"
+"""The engine's own column."""
+WHOLE_TYPES = re.compile("^U?(TINYINT|SMALLINT|INTEGER|BIGINT)$")
 TIMESTAMP_TYPES = re.compile(r"^(TIMESTAMP|DATE)")
 ID_TYPES = re.compile(r"^(VARCHAR|U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)|DECIMAL\(\d+,0\)|UUID|BLOB|ENUM.*)$")
 
@@ -65,17 +73,91 @@ def format_of(path: Path) -> Format:
     return found
 
 
-def read_files(engine: Engine, name: str, paths: Sequence[Path], fields: Fields) -> None:
-    """Make one table of interaction files: see `QueryEngine.read`."""
+def read_files(engine: Engine, name: str, paths: Sequence[Path], fields: Fields) -> bool:
+    """Make one table of interaction files: see `QueryEngine.read`. Whether it is a view and its timestamps are typed.
+
+    Raises:
+        InputError: a file is malformed or lacks a required column.
+    """
+    scans = [_scan(engine, number, path, fields) for number, path in enumerate(paths)]
+    typed = [scan.query for scan in scans if scan is not None and scan.typed]
+    if len(typed) == len(paths):
+        engine.define(name, " UNION ALL ".join(typed))
+        return True
+    _keep_files(engine, name, list(zip(paths, scans, strict=True)), fields)
+    return False
+
+
+def _keep_files(engine: Engine, name: str, scans: Sequence[tuple[Path, "_Scan | None"]], fields: Fields) -> None:
     texts = [field for field in fields.names if field != TIMESTAMP]
     columns = ", ".join(f"{field} VARCHAR" for field in (*texts, TIMESTAMP))
-    engine.run(f"CREATE OR REPLACE TABLE {name} ({FILE} INTEGER, {ROW} BIGINT, {columns}, {TIMESTAMP_NS} BIGINT)")
-    for number, path in enumerate(paths):
+    engine.drop(name)
+    engine.run(
+        f"CREATE TABLE {name} "
+        f"({FILE} INTEGER, {ROW} BIGINT, {columns}, {TIMESTAMP_WHOLE} BIGINT, {TIMESTAMP_NS} BIGINT)"
+    )
+    for number, (path, scan) in enumerate(scans):
+        if scan is not None:
+            with _well_formed(path):
+                engine.run(f"INSERT INTO {name} {scan.query}")
+            continue
         load(engine, "raw", path, fields)
         stored = engine.columns("SELECT * FROM raw")[TIMESTAMP] == "BIGINT"
         text, moment = ("NULL", TIMESTAMP) if stored else (TIMESTAMP, "NULL")
-        engine.run(f"INSERT INTO {name} SELECT ?, {ROW}, {', '.join(texts)}, {text}, {moment} FROM raw", [number])
+        engine.run(f"INSERT INTO {name} SELECT ?, {ROW}, {', '.join(texts)}, {text}, NULL, {moment} FROM raw", [number])
         engine.run("DROP TABLE raw")
+
+
+class _Scan(NamedTuple):
+    """A query of the engine's own reader: file, row, the fields as text, timestamp_whole, timestamp_ns."""
+
+    query: str
+    typed: bool
+
+
+def _scan(engine: Engine, number: int, path: Path, fields: Fields) -> _Scan | None:
+    """How the engine itself reads a file; None where its reader and Arrow's might not read the same."""
+    if format_of(path) is not Format.PARQUET:
+        return None
+    with _well_formed(path), pyarrow.parquet.ParquetFile(path) as file:
+        schema = file.schema_arrow
+        check_columns(path, schema.names, fields)
+        if FILE_ROW in map(str.lower, schema.names):
+            return None
+        engine.register("described", schema.empty_table())
+        types = engine.columns("SELECT * FROM described")
+        engine.unregister("described")
+        source = f"read_parquet({literal(_escaped(path))}, hive_partitioning = false, {FILE_ROW} = true)"
+        own = engine.columns(f"SELECT * FROM {source}")
+    if own != {**types, FILE_ROW: "BIGINT"}:
+        return None
+    texts = [
+        f"{_parquet_text(path, field, name, types)} AS {field}"
+        for field, name in fields.names.items()
+        if field != TIMESTAMP
+    ]
+    text, whole, moment, typed = _times(path, fields.names[TIMESTAMP], types)
+    query = (
+        f"SELECT {number}::INTEGER AS {FILE}, {FILE_ROW} + 1 AS {ROW}, {', '.join(texts)}, {text} AS {TIMESTAMP}, "
+        f"{whole}::BIGINT AS {TIMESTAMP_WHOLE}, {moment}::BIGINT AS {TIMESTAMP_NS} FROM {source}"
+    )
+    return _Scan(query, typed)
+
+
+def _times(path: Path, name: str, types: Mapping[str, str]) -> tuple[str, str, str, bool]:
+    """Expressions of a time as text, as a whole number and as nanoseconds, and whether it needs no text."""
+    kind, column = types[name], quoted(name)
+    if TIMESTAMP_TYPES.match(kind):
+        return "NULL::VARCHAR", "NULL", _parquet_text(path, TIMESTAMP, name, types), True
+    if WHOLE_TYPES.match(kind):
+        text = f"CASE WHEN {column} > {GREATEST} THEN {column}::VARCHAR END" if kind == "UBIGINT" else "NULL::VARCHAR"
+        return text, f"try_cast({column} AS BIGINT)", "NULL", True
+    return _parquet_text(path, TIMESTAMP, name, types), "NULL", "NULL", False
+
+
+def _escaped(path: Path) -> str:
+    """The engine takes paths for patterns."""
+    return "".join(f"[{sign}]" if sign in "[]*?" else sign for sign in str(path))
 
 
 def load(engine: Engine, table: str, path: Path, fields: Fields) -> None:
@@ -88,10 +170,16 @@ def load(engine: Engine, table: str, path: Path, fields: Fields) -> None:
     """
     readers = {Format.CSV: _load_csv, Format.JSONL: _load_jsonl, Format.PARQUET: _load_parquet}
     reader = readers[format_of(path)]
+    with _well_formed(path):
+        reader(engine, table, path, fields)
+
+
+@contextmanager
+def _well_formed(path: Path) -> Iterator[None]:
     import duckdb
 
     try:
-        reader(engine, table, path, fields)
+        yield
     except (duckdb.Error, pa.ArrowException, OSError) as error:
         raise _malformed(path, str(error)) from error
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from models.errors import InputError
 from offline.config import BuildConfig, RatingScale, UnknownItems
-from offline.ingest.columns import EVENT, FILE, ITEM_ID, RATING, RATING_TEXT, ROW, TIMESTAMP, USER_ID
+from offline.ingest.columns import EVENT, FILE, ITEM_ID, PLACES, RATING, RATING_TEXT, ROW, TIMESTAMP, USER_ID
 from offline.ingest.engine import Fields, QueryEngine, Source
 from offline.ingest.report import Finding, TableReport
 from offline.ingest.timestamps import NANOSECONDS, NUMBER, timed, units_of
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 INTERACTIONS = "interactions"
 """Table: file, row, user_id, item_id, timestamp (int64 ns), event, rating (float64, NULL where none counts) and
 rating_verdict (why none does); rows of unknown items are there too, whatever the rule for them."""
+RAW, JUDGED = "raw_rows", "judged_rows"
 MAX_ID_BYTES = 256
 VERDICT, RATING_VERDICT, KNOWN = "verdict", "rating_verdict", "is_known"
 UNKNOWN_ITEM = "item not in the catalogue"
@@ -29,8 +30,6 @@ KEPT_UNKNOWN = "kept as items without metadata"
 KEPT_UNRATED = "kept without the rating"
 DROPPED = "dropped"
 ROWS, FIRST = "rows", "first"
-PLACES = 2**40
-"""More rows than a file has: file * PLACES + row orders rows over files."""
 
 Group = dict[str, Any]
 """Rows of one combination of verdicts: verdict, rating_verdict, is_known, rows, first (file * PLACES + row)."""
@@ -44,11 +43,19 @@ class Accepted:
         files: the files' names.
         units: unit of the timestamps of each.
         dropped: rows that no catalogue can save.
+        kept: the others, as if the catalogue held all of their items.
+        one_event: all rows are known to have the same event, or none.
     """
 
     files: tuple[str, ...]
     units: tuple[str, ...]
     dropped: tuple[Group, ...]
+    kept: tuple[Group, ...] = ()
+    one_event: bool = False
+
+    def n_kept(self) -> int:
+        """Rows that the rules accept."""
+        return sum(group[ROWS] for group in self.kept)
 
 
 def read_interactions(
@@ -76,15 +83,25 @@ def accept(engine: QueryEngine, sources: Sequence[Source], config: BuildConfig) 
         InputError: a file is malformed or mixes units.
     """
     names = config.interactions.columns.model_dump()
-    files = engine.read("raw_rows", sources, Fields(names, (USER_ID, ITEM_ID, TIMESTAMP)))
-    engine.keep("timed_rows", timed(engine.table("raw_rows").rename({RATING_TEXT: RATING})))
-    engine.drop("raw_rows")
-    units = units_of(engine, "timed_rows", files)
-    judged = _judged(engine, config)
-    dropped = engine.result(_grouped(judged.filter(judged[VERDICT].notnull()), [VERDICT])).to_pylist()
-    engine.keep(INTERACTIONS, _accepted(judged))
-    engine.drop("timed_rows")
-    return Accepted(files, units, tuple(dropped))
+    found = engine.read(RAW, sources, Fields(names, (USER_ID, ITEM_ID, TIMESTAMP)))
+    made = engine.view if found.typed else engine.keep
+    judged = made(JUDGED, _judged(engine, config))
+    units = units_of(engine, JUDGED, found.files)
+    groups = engine.result(_grouped(judged, [VERDICT, RATING_VERDICT])).to_pylist()
+    one_event = len(config.interactions.events) == 1 or _one_event(engine, judged)
+    made(INTERACTIONS, _accepted(judged))
+    if not found.typed:
+        engine.drop(RAW, JUDGED)
+    dropped = tuple(group for group in groups if group[VERDICT] is not None)
+    kept = tuple({**group, KNOWN: True} for group in groups if group[VERDICT] is None)
+    return Accepted(found.files, units, dropped, kept, one_event)
+
+
+def _one_event(engine: QueryEngine, rows: "Table") -> bool:
+    event = rows[EVENT]
+    ends = rows.aggregate(first=event.min(), last=event.max(), missing=event.isnull().any())
+    found = engine.result(ends).to_pylist()[0]
+    return found["first"] == found["last"] and (found["first"] is None or not found["missing"])
 
 
 def _grouped(rows: "Table", by: list[str]) -> "Table":
@@ -107,11 +124,11 @@ def known_groups(engine: QueryEngine, rows: "Table", known: pa.Table | None) -> 
 
 
 def _judged(engine: QueryEngine, config: BuildConfig) -> "Table":
-    """Every row with its verdicts, NULL = none against it."""
+    """Every raw row with its time and its verdicts, NULL = none against it."""
     import ibis
 
-    rows = engine.table("timed_rows")
-    rows = rows.mutate(**{TIMESTAMP: rows[NANOSECONDS], EVENT: rows[EVENT].nullif("")}).drop(NANOSECONDS)
+    rows = timed(engine.table(RAW).rename({RATING_TEXT: RATING}))
+    rows = rows.mutate(**{EVENT: rows[EVENT].nullif("")})
     text = rows[RATING_TEXT].strip()
     rows = rows.mutate(**{RATING: ibis.cases((text.re_search(NUMBER), text.try_cast("float64")))})
     rules = [(broken, ibis.literal(what)) for what, broken in _rules(engine, rows, config).items()]
@@ -126,7 +143,7 @@ def _rules(engine: QueryEngine, rows: "Table", config: BuildConfig) -> dict[str,
         "empty user_id": user == "",
         "empty item_id": item == "",
         f"id longer than {longest} bytes": (engine.byte_length(user) > longest) | (engine.byte_length(item) > longest),
-        "missing timestamp": rows[TIMESTAMP].isnull(),
+        "missing timestamp": rows[NANOSECONDS].isnull(),
     }
     if config.interactions.events:
         rules["event that does not count"] = ~event.isin(config.interactions.events)
@@ -153,7 +170,7 @@ def _accepted(judged: "Table") -> "Table":
     kept = judged.filter(judged[VERDICT].isnull())
     rating = ibis.cases((kept[RATING_VERDICT].isnull(), kept[RATING]))
     names = (FILE, ROW, USER_ID, ITEM_ID, TIMESTAMP, EVENT, RATING, RATING_VERDICT)
-    return kept.mutate(**{RATING: rating}).select(*names)
+    return kept.mutate(**{RATING: rating, TIMESTAMP: kept[NANOSECONDS]}).select(*names)
 
 
 def report_of(accepted: Accepted, groups: Sequence[Group], config: BuildConfig) -> TableReport:

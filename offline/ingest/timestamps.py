@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from models.errors import InputError
-from offline.ingest.columns import FILE, ROW, TIMESTAMP, TIMESTAMP_NS
+from offline.ingest.columns import FILE, ROW, TIMESTAMP, TIMESTAMP_NS, TIMESTAMP_WHOLE
 from offline.ingest.engine import QueryEngine
 from offline.ingest.places import place
 
@@ -37,13 +37,14 @@ def timed(rows: "Table") -> "Table":
     """Rows with `unit` (of each by itself) and `nanoseconds`, int64, NULL where missing, unreadable or out of range.
 
     Args:
-        rows: with columns timestamp (text) and timestamp_ns.
+        rows: with columns timestamp (text), timestamp_whole and timestamp_ns, at most one of which is not NULL.
     """
     import ibis
 
     given = rows.columns
     text = rows[TIMESTAMP].strip().upper()
-    whole = ibis.cases((text.re_search(WHOLE), text.try_cast("int64")))
+    written = ibis.cases((text.re_search(WHOLE), text.try_cast("int64")))
+    whole = ibis.coalesce(rows[TIMESTAMP_WHOLE], written)
     other = ibis.cases((whole.isnull(), text))
     rows = rows.mutate(
         _text=text,
@@ -52,9 +53,10 @@ def timed(rows: "Table") -> "Table":
         _iso_text=ibis.cases((other.re_search(ISO), other)),
     )
     digits = rows["_decimal"].re_replace("-", "")
+    size = rows["_integer"].nullif(-GREATEST - 1).abs()
     rows = rows.mutate(
         _negative=(rows["_integer"] < 0).fill_null(rows["_decimal"].startswith("-")),
-        _whole=rows["_integer"].abs().fill_null(digits.substr(0, digits.length() - 10).try_cast("int64")),
+        _whole=size.fill_null(digits.substr(0, digits.length() - 10).try_cast("int64")),
         _fraction=ibis.cases((rows["_integer"].notnull(), 0), else_=digits.right(9).try_cast("int64")),
         _iso=_seconds_of_iso(rows["_iso_text"]),
         _iso_fraction=rows["_iso_text"].re_extract("[.,]([0-9]+)", 1).rpad(9, "0").try_cast("int64"),
@@ -69,7 +71,7 @@ def _unit(rows: "Table") -> "StringValue":
     whole = rows["_whole"]
     return ibis.cases(
         (rows[TIMESTAMP_NS].notnull(), STORED),
-        (rows["_text"].isnull() | rows["_text"].isin(MISSING), ABSENT),
+        ((rows["_text"].isnull() & rows["_integer"].isnull()) | rows["_text"].isin(MISSING), ABSENT),
         (rows["_iso"].notnull(), ISO_UNIT),
         (rows["_integer"].isnull() & rows["_decimal"].isnull(), UNREADABLE),
         (whole.isnull(), NANOSECONDS),
@@ -166,8 +168,14 @@ def _one_unit(engine: QueryEngine, table: str, number: int, name: str, groups: l
 
 
 def _raw(engine: QueryEngine, table: str, number: int, row: int) -> str | None:
+    import ibis
+
     rows = engine.table(table)
-    found = engine.result(rows.filter((rows[FILE] == number) & (rows[ROW] == row)).select(TIMESTAMP))
+    found = engine.result(
+        rows.filter((rows[FILE] == number) & (rows[ROW] == row)).select(
+            **{TIMESTAMP: ibis.coalesce(rows[TIMESTAMP], rows[TIMESTAMP_WHOLE].cast("string"))}
+        )
+    )
     text: str | None = found[TIMESTAMP][0].as_py()
     return text
 

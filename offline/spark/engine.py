@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from models.errors import InputError
 from offline.config import EngineRules
-from offline.ingest.engine import Fields, Source
+from offline.ingest.engine import Fields, Read, Source
 from offline.spark.session import Files, check_work, open_session, uri_of
 
 T = TypeVar("T")
@@ -41,7 +41,7 @@ class SparkEngine:
         self.backend = ibis.pyspark.connect(self.session)
         self._results = 0
 
-    def read(self, name: str, sources: Sequence[Source], fields: Fields) -> tuple[str, ...]:
+    def read(self, name: str, sources: Sequence[Source], fields: Fields) -> Read:
         """See `QueryEngine.read`. Parquet is read where it lies; text goes through the one reader of this machine.
 
         Raises:
@@ -49,9 +49,9 @@ class SparkEngine:
         """
         from offline.spark.reading import read_sources
 
-        frame, names = read_sources(self, sources, fields)
+        frame, found = read_sources(self, sources, fields)
         frame.createOrReplaceTempView(self._view(name))
-        return names
+        return found
 
     def _view(self, name: str) -> str:
         return f"{self._prefix}_{name}"
@@ -84,6 +84,11 @@ class SparkEngine:
         """Compute an expression once, as partitioned Parquet."""
         self.write(self.frame(expression), f"{self.work}/{name}")
         return self._known(name)
+
+    def view(self, name: str, expression: Any) -> Any:
+        """Make an expression known by a new name, to be computed at each use."""
+        self.frame(expression).createOrReplaceTempView(self._view(name))
+        return self.table(name)
 
     def write(self, frame: Any, uri: str) -> None:
         """Compute a frame into a folder of part files.

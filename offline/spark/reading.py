@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from models.errors import InputError
-from offline.ingest.columns import FILE, ROW, TIMESTAMP, TIMESTAMP_NS
-from offline.ingest.engine import Engine, Fields, Source
+from offline.ingest.columns import FILE, ROW, TIMESTAMP, TIMESTAMP_NS, TIMESTAMP_WHOLE
+from offline.ingest.engine import Engine, Fields, Read, Source
 from offline.ingest.files import IDS, check_columns, format_of, read_files, refuse_id_type
 from offline.ingest.sources import is_hidden, nothing_below
 from offline.spark.session import fetched, uri_of
@@ -28,24 +28,28 @@ MOMENTS = ("timestamp", "timestamp_ntz", "date")
 PATH = "shortlist_path"
 
 
-def read_sources(engine: "SparkEngine", sources: Sequence[Source], fields: Fields) -> tuple[Any, tuple[str, ...]]:
-    """A frame of file, row, the fields as text, timestamp_ns; and the files' names in the order of their numbers.
+def read_sources(engine: "SparkEngine", sources: Sequence[Source], fields: Fields) -> tuple[Any, Read]:
+    """A frame of file, row, the fields as text, timestamp_whole, timestamp_ns; and the files in the order of their
+    numbers.
 
     Raises:
         InputError: a file is malformed, lacks a column, or holds ids as floating-point numbers.
     """
-    frames, names = [], list[str]()
+    frames, names, typed = [], list[str](), True
     for source in sources:
         if str(source).lower().endswith(TEXT_ENDINGS):
             frames.append(_text(engine, source, len(names), fields))
             names.append(str(source))
+            typed = False
         else:
             below = _below(engine, source)
             listed = [f"{source}/{path}" for path in below] or [str(source)]
             uris = [f"{_uri(source)}/{path}" for path in below] or [_uri(source)]
-            frames.append(_parquet(engine, dict(zip(uris, listed, strict=True)), len(names), fields))
+            frame, is_typed = _parquet(engine, dict(zip(uris, listed, strict=True)), len(names), fields)
+            frames.append(frame)
             names.extend(listed)
-    return reduce(lambda left, right: left.unionByName(right), frames), tuple(names)
+            typed = typed and is_typed
+    return reduce(lambda left, right: left.unionByName(right), frames), Read(tuple(names), typed)
 
 
 def _uri(source: Source) -> str:
@@ -84,8 +88,8 @@ def _below(engine: "SparkEngine", source: Source) -> list[str]:
     return sorted(below, key=str.encode)
 
 
-def _parquet(engine: "SparkEngine", files: dict[str, str], first: int, fields: Fields) -> Any:
-    """A frame of Parquet files, by URI and name, numbered from `first`."""
+def _parquet(engine: "SparkEngine", files: dict[str, str], first: int, fields: Fields) -> tuple[Any, bool]:
+    """A frame of Parquet files, by URI and name, numbered from `first`; whether no timestamp is text."""
     from pyspark.errors import PySparkException
     from pyspark.sql import functions
 
@@ -104,10 +108,12 @@ def _parquet(engine: "SparkEngine", files: dict[str, str], first: int, fields: F
     types, time = dict(frame.dtypes), fields.names[TIMESTAMP]
     nanos = types[time] == "bigint" and engine.files.stores_nanoseconds(some_uri, time)
     stored = nanos or types[time] in MOMENTS
+    whole = types[time] in WHOLE_TYPES and not stored
     columns = [
         functions.regexp_replace("_metadata.file_path", "^file:/+", "file:/").alias(PATH),
         (functions.col("_metadata.row_index") + 1).alias(ROW),
         *(_field(some_name, field, name, types, stored=stored).alias(field) for field, name in fields.names.items()),
+        _whole(time, whole=whole).alias(TIMESTAMP_WHOLE),
         _moment(time, nanos=nanos, stored=stored).alias(TIMESTAMP_NS),
     ]
     paths, numbers = [engine.files.qualified(uri) for uri in files], range(first, first + len(files))
@@ -116,7 +122,7 @@ def _parquet(engine: "SparkEngine", files: dict[str, str], first: int, fields: F
     numbered = engine.session.read.parquet(uri)
     rows = frame.select(*columns).join(functions.broadcast(numbered), PATH, "left")
     unlisted = functions.raise_error(functions.concat(functions.lit("read a file that was not listed: "), PATH))
-    return rows.withColumn(FILE, functions.coalesce(FILE, unlisted.cast("int"))).drop(PATH)
+    return rows.withColumn(FILE, functions.coalesce(FILE, unlisted.cast("int"))).drop(PATH), whole or stored
 
 
 def _escaped(uri: str) -> str:
@@ -128,11 +134,19 @@ def _field(file: str, field: str, name: str, types: dict[str, str], *, stored: b
     from pyspark.sql import functions
 
     kind, column = types.get(name), functions.col(f"`{name.replace('`', '``')}`")
-    if kind is None or (field == TIMESTAMP and stored):
+    if kind is None or (field == TIMESTAMP and (stored or kind in WHOLE_TYPES)):
         return functions.lit(None).cast("string")
     if field in IDS and not (kind in ("string", "binary", *WHOLE_TYPES) or kind.endswith(",0)")):
         raise refuse_id_type(file, name, kind.upper())
     return functions.decode(column, "UTF-8") if kind == "binary" else column.cast("string")
+
+
+def _whole(name: str, *, whole: bool) -> Any:
+    """A column of whole numbers, else NULL."""
+    from pyspark.sql import functions
+
+    column = functions.col(f"`{name.replace('`', '``')}`").cast("bigint")
+    return column if whole else functions.lit(None).cast("bigint")
 
 
 def _moment(name: str, *, nanos: bool, stored: bool) -> Any:

@@ -66,8 +66,11 @@ def train(places: list[tuple[str, list[float]]]) -> list[tuple[str, list[float]]
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(rows=ROWS, keep=st.sampled_from([None, 1, 3, 5]), cut=st.integers(0, 30))
-def test_sequences_follow_the_rules(tmp_path: Path, rows: list[Row], keep: int | None, cut: int) -> None:
+@given(rows=ROWS, keep=st.sampled_from([None, 1, 3, 5]), cut=st.integers(0, 30), one_event=st.booleans())
+def test_sequences_follow_the_rules(
+    tmp_path: Path, rows: list[Row], keep: int | None, cut: int, one_event: bool
+) -> None:
+    rows = [row._replace(event=rows[0].event) for row in rows] if one_event else rows
     parts = [part for part in (rows[:cut], rows[cut:]) if part]
     paths = tuple(write(tmp_path / f"{n}.parquet", part) for n, part in enumerate(parts))
     config = BuildConfig.model_validate(

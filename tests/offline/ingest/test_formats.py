@@ -153,3 +153,32 @@ def test_file_names_are_taken_as_they_are(tmp_path: Path, read: Reader, form: st
     write(tmp_path / f"other.{form}", rows * 3, NAMES)
 
     assert len(read(write(tmp_path / f"[o]*'r?.{form}", rows, NAMES))[0]) == 1
+
+
+def test_parquet_with_odd_columns_is_read_like_any_other(tmp_path: Path, read: Reader) -> None:
+    columns = {
+        "USER_ID": [9, 9],
+        "user_id": ["u", "v"],
+        "item_id": ["a", "b"],
+        "timestamp": pa.array([5, 6], pa.int32()),
+        "file_row_number": [7, 7],
+        "waited": pa.array([1, 2], pa.duration("s")),
+    }
+    expected = [("u", "a", 5 * SECOND, None, None), ("v", "b", 6 * SECOND, None, None)]
+    for left_out in (set[str](), {"USER_ID", "file_row_number"}, set(columns) - {"user_id", "item_id", "timestamp"}):
+        kept = {name: values for name, values in columns.items() if name not in left_out}
+        pq.write_table(pa.table(kept), tmp_path / "i.parquet")
+        assert read(tmp_path / "i.parquet")[0] == expected
+
+
+def test_parquet_beside_text_and_given_twice(tmp_path: Path, read: Reader) -> None:
+    stored = {"user_id": ["u"], "item_id": ["a"], "timestamp": pa.array([5], pa.uint64())}
+    pq.write_table(pa.table(stored), tmp_path / "i.parquet")
+    text = write(tmp_path / "i.csv", [{"user_id": "u", "item_id": "b", "timestamp": "6"}], NAMES)
+
+    for paths in ((tmp_path / "i.parquet",) * 2, (tmp_path / "i.parquet", text, tmp_path / "i.parquet")):
+        found, report = read(*paths)
+        assert [row[1:3] for row in found] == [
+            ("b", 6 * SECOND) if path == text else ("a", 5 * SECOND) for path in paths
+        ]
+        assert len(report.units) == len(paths)

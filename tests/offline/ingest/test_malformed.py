@@ -3,6 +3,8 @@
 import gzip
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from models.errors import InputError
@@ -57,3 +59,11 @@ def test_files_without_rows_are_refused_with_the_reason(tmp_path: Path, read: Re
 
     with pytest.raises(InputError, match="the files hold no rows"):
         read(tmp_path / name)
+
+
+def test_parquet_that_holds_no_text_is_named(tmp_path: Path, read: Reader) -> None:
+    ids = pa.Array.from_buffers(pa.string(), 1, [None, pa.py_buffer(b"\0\0\0\0\1\0\0\0"), pa.py_buffer(b"\xff")])
+    pq.write_table(pa.table({"user_id": ids, "item_id": ["a"], "timestamp": [5]}), tmp_path / "i.parquet")
+
+    with pytest.raises(InputError, match=r"i\.parquet"):
+        read(tmp_path / "i.parquet")

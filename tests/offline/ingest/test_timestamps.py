@@ -146,7 +146,38 @@ def test_iso_text_and_numbers_agree(moments: list[datetime], hours: int) -> None
     with Engine(EngineRules()) as engine:
         for values in (texts, list(map(str, micros))):
             stored = pa.nulls(len(values), pa.int64())
-            rows = engine.give("raw", pa.table({"timestamp": values, "timestamp_ns": stored}))
+            columns = {"timestamp": values, "timestamp_whole": stored, "timestamp_ns": stored}
+            rows = engine.give("raw", pa.table(columns))
             read.append(engine.result(timed(rows).select("nanoseconds"))["nanoseconds"].to_pylist())
 
     assert read[0] == read[1] == [micro * 1000 for micro in micros]
+
+
+NUMBERS = [0, 1, -1, T0, 10**10 - 1, T0 * 1000, T0 * 10**6, T0 * SECOND, -T0, 2**63 - 1, -(2**63)]
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_a_stored_number_is_what_its_text_is(number: int) -> None:
+    found = []
+    with Engine(EngineRules()) as engine:
+        for text, whole in ((str(number), None), (None, number)):
+            columns = {
+                "timestamp": pa.array([text], pa.string()),
+                "timestamp_whole": pa.array([whole], pa.int64()),
+                "timestamp_ns": pa.nulls(1, pa.int64()),
+            }
+            rows = engine.give("raw", pa.table(columns))
+            found.append(engine.result(timed(rows).select("unit", "nanoseconds")).to_pylist())
+
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(("kind", "number"), [(pa.int64(), -(2**63)), (pa.uint64(), 2**64 - 1)])
+def test_stored_numbers_beyond_all_times_are_named(
+    tmp_path: Path, read: Reader, kind: pa.DataType, number: int
+) -> None:
+    table = pa.table({"user_id": ["u"] * 2, "item_id": ["a", "b"], "timestamp": pa.array([number, number], kind)})
+    pq.write_table(table, tmp_path / "i.parquet")
+
+    with pytest.raises(InputError, match=rf"i\.parquet, row 1, field timestamp: found '{number}' nanoseconds"):
+        read(tmp_path / "i.parquet")
