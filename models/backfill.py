@@ -74,6 +74,8 @@ class Backfill:
         self, query: Query, anchor: int, items: Items, scores: Floats, sources: npt.NDArray[np.uint8]
     ) -> Candidates:
         """A list of at most k eligible items, best first, filled likewise."""
+        if len(items) == query.k:
+            return Candidates(items, scores, sources)
         out, n = room_for(query.k), len(items)
         out.items[:n], out.scores[:n], out.sources[:n] = items, scores, sources
         return self.finish(query, rule_of(query.eligible), anchor, out, n)

@@ -1,16 +1,23 @@
-"""Dense retrieval without torch: a history becomes a query vector (ONNX Runtime), the vector finds items (FAISS)."""
+"""Dense retrieval without torch: histories become query vectors (ONNX Runtime), which find items.
 
+A catalogue whose codes fit into `FLAT_BYTES` is compared item by item, many queries at once; a larger one is searched
+by the bundle's FAISS index.
+"""
+
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import faiss
 import numpy as np
-import onnxruntime
 
 from models.bundle import layout
 from models.bundle.reader import Bundle
+from models.flat_search import FlatIndex
+from models.integer_product import is_exact
 from models.neural.weights import encoder_inputs
-from models.retrieval import Eligible, Items, StageClock
+from models.query_encoder import QueryEncoder
+from models.retrieval import Eligible, Items, Query, StageClock
 from models.similarity import Floats
 
 REQUIRES = (layout.QUERY_ENCODER, layout.ITEM_VECTORS, layout.INDEX)
@@ -18,6 +25,9 @@ REQUIRES = (layout.QUERY_ENCODER, layout.ITEM_VECTORS, layout.INDEX)
 
 _faiss: Any = faiss
 """Untyped: the stubs lack the constructors that take keywords."""
+
+FLAT_BYTES = 64 << 20
+"""Most memory of its own that a process gives to codes, one byte a feature of each item."""
 
 RESCORED = 4
 """Items whose exact cosine is taken for each one wanted, where an index holds codes."""
@@ -29,38 +39,8 @@ MARGIN = 8
 """Further items that a search asks for, to see whether equal scores straddle the end of the list."""
 
 
-def open_session(path: Path, threads: int) -> Any:
-    """An ONNX Runtime session on the CPU whose threads sleep when there is nothing to do."""
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    options.log_severity_level = 3
-    return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-
-
-class QueryEncoder:
-    """Histories to query vectors.
-
-    Args:
-        model: the ONNX file.
-        inputs: float32 [n, tokens, d]: items as the encoder takes them in.
-        history: newest items of a history that count.
-        threads: of ONNX Runtime.
-    """
-
-    def __init__(self, model: Path, inputs: Floats, history: int, threads: int) -> None:
-        self._session, self._inputs, self._history = open_session(model, threads), inputs, history
-
-    def encode(self, history: Items) -> Floats:
-        """float32 [d], L2-normalised, of one history of at least one item."""
-        newest = history[-self._history :]
-        feeds = {"items": self._inputs[newest][None], "lengths": np.array([len(newest)], np.int64)}
-        query: Floats = self._session.run(["queries"], feeds)[0][0]
-        return query
-
-
 class DenseIndex:
-    """Items by the cosine of their vectors with a query.
+    """Items by the cosine of their vectors with a query, one query after another.
 
     Args:
         index: FAISS, inner product.
@@ -69,17 +49,22 @@ class DenseIndex:
     """
 
     def __init__(self, index: Any, vectors: Floats) -> None:
-        self._index, self._vectors = index, vectors
+        self._index, self._vectors, self.at_once = index, vectors, 1
         self._coarse = isinstance(index, faiss.IndexIVFPQ)
 
-    def search(self, query: Floats, depth: int, eligible: Eligible) -> tuple[Items, Floats]:
-        """The `depth` eligible items of the greatest cosine, best first, ties by item index.
+    def search(
+        self, queries: Floats, depths: Sequence[int], eligible: Sequence[Eligible]
+    ) -> list[tuple[Items, Floats]]:
+        """For each query the `depth` eligible items of the greatest cosine, best first, ties by item index.
 
         Args:
-            query: float32 [d].
-            depth: number wanted, >= 1.
-            eligible: what may be returned.
+            queries: float32 [B, d].
+            depths: number wanted of each, >= 1.
+            eligible: what may be returned for each.
         """
+        return [self._search(*one) for one in zip(queries, depths, eligible, strict=True)]
+
+    def _search(self, query: Floats, depth: int, eligible: Eligible) -> tuple[Items, Floats]:
         selector, barred = self._selector(eligible)
         reach = (depth + barred + MARGIN) * (RESCORED if self._coarse else 1)
         while True:
@@ -122,6 +107,14 @@ def read_index(path: Path) -> Any:
     return _faiss.read_index(str(path), flags)
 
 
+def open_index(bundle: Bundle, threads: int) -> FlatIndex | DenseIndex:
+    """The way to search that suits the size of the catalogue."""
+    vectors = bundle.array(layout.ITEM_VECTORS)
+    if vectors.size <= FLAT_BYTES and is_exact():
+        return FlatIndex(vectors, threads)
+    return DenseIndex(read_index(bundle.file(layout.INDEX)), vectors)
+
+
 class Dense:
     """Encoder and index of a bundle.
 
@@ -134,18 +127,24 @@ class Dense:
         faiss.omp_set_num_threads(threads)
         history = int(bundle.manifest.sections["training"]["config"]["history"])
         self.encoder = QueryEncoder(bundle.file(layout.QUERY_ENCODER), encoder_inputs(bundle), history, threads)
-        self.index = DenseIndex(read_index(bundle.file(layout.INDEX)), bundle.array(layout.ITEM_VECTORS))
-        self.encoder.encode(np.zeros(1, np.int32))
+        self.index = open_index(bundle, threads)
+        self.encoder.encode([np.zeros(1, np.int32)])
 
     @classmethod
     def of(cls, bundle: Bundle) -> "Dense":
         """One for all retrievers of an open bundle."""
         return bundle.shared(cls, lambda: cls(bundle))
 
-    def nearest(self, history: Items, depth: int, eligible: Eligible, clock: StageClock) -> tuple[Items, Floats]:
-        """The `depth` eligible items nearest to a history's query vector, and their cosines."""
-        query = self.encoder.encode(history)
+    def nearest(self, queries: Sequence[Query], depths: Sequence[int], clock: StageClock) -> list[tuple[Items, Floats]]:
+        """The `depth` eligible items nearest to each query's history, and their cosines.
+
+        Args:
+            queries: each with a history.
+            depths: number wanted of each.
+            clock: is told of encoding and search.
+        """
+        vectors = self.encoder.encode([query.history for query in queries])
         clock.end("encode")
-        found = self.index.search(query, depth, eligible)
+        found = self.index.search(vectors, depths, [query.eligible for query in queries])
         clock.end("search")
         return found

@@ -30,6 +30,11 @@ def compiled_sum(function: Callable[P, R]) -> Callable[P, R]:
     return cast(Callable[P, R], numba.njit(nogil=True, cache=True, fastmath=fast)(function))
 
 
+def compiled_greatest(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile a search for the greatest of numbers, none of which is NaN, in any order."""
+    return cast(Callable[P, R], numba.njit(nogil=True, cache=True, fastmath={"nnan", "nsz"})(function))
+
+
 def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """A view that cannot be written, as memory-mapped arrays are."""
     if not array.flags.writeable:

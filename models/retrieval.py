@@ -1,9 +1,9 @@
 """The contract between retrievers and those who ask them (evaluation, service, command line)."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -130,6 +130,17 @@ class StageClock:
         self.taken[stage], self._since = (now - self._since) * 1e3, now
 
 
+def with_history(
+    queries: Sequence[Query],
+    cold: Callable[[Query], Candidates],
+    warm: Callable[[Sequence[Query]], list[Candidates]],
+) -> list[Candidates]:
+    """One list a query: `cold` answers those without a history, `warm` the others together."""
+    known = [query for query in queries if len(query.history)]
+    answers = iter(warm(known) if known else ())
+    return [next(answers) if len(query.history) else cold(query) for query in queries]
+
+
 class Retriever(Protocol):
     """A pure function from a query to a ranked list, over one bundle."""
 
@@ -142,3 +153,16 @@ class Retriever(Protocol):
     def retrieve_batch(self, queries: Sequence[Query]) -> list[Candidates]:
         """The same lists as one `retrieve` a query, computed together."""
         ...
+
+
+@runtime_checkable
+class Batching(Protocol):
+    """A retriever that takes less time for several queries together than one by one."""
+
+    at_once: int
+    """Queries that are worth to be answered together."""
+
+
+def at_once(retriever: Retriever) -> int:
+    """Queries that a retriever is best asked at once."""
+    return retriever.at_once if isinstance(retriever, Batching) else 1

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from models.kernels import compiled, compiled_sum
 from models.sorted_search import lower_bound
-from models.topk import best, pack, unpack
+from models.topk import best, listed, pack
 
 Floats = npt.NDArray[np.float32]
 Items = npt.NDArray[np.int32]
@@ -72,7 +72,4 @@ def nearest(embeddings: Floats, anchor: int, mask: Mask, blocked: Items, depth: 
     """
     if is_blank(embeddings[anchor]):
         return np.empty(0, np.int32), np.empty(0, np.float32)
-    keys = _scan(embeddings, anchor, mask, blocked, depth)
-    items, scores = np.empty(len(keys), np.int32), np.empty(len(keys), np.float32)
-    unpack(keys, scores, items)
-    return items, scores
+    return listed(_scan(embeddings, anchor, mask, blocked, depth))

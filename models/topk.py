@@ -41,3 +41,24 @@ def best(keys: Keys, depth: int) -> Keys:
     chosen = keys.copy() if depth >= len(keys) else np.partition(keys, depth - 1)[:depth]
     chosen.sort()
     return chosen
+
+
+def listed(keys: Keys) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
+    """Items and scores of keys, all [n]."""
+    items, scores = np.empty(len(keys), np.int32), np.empty(len(keys), np.float32)
+    unpack(keys, scores, items)
+    return items, scores
+
+
+def ranked(
+    items: npt.NDArray[np.int32], scores: npt.NDArray[np.float32], depth: int
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
+    """The `depth` best of some items, best first, and their scores.
+
+    >>> items, scores = np.array([7, 3, 5], np.int32), np.array([0.5, 0.5, 0.75], np.float32)
+    >>> [part.tolist() for part in ranked(items, scores, 2)]
+    [[5, 3], [0.75, 0.5]]
+    """
+    keys = np.empty(len(items), np.int64)
+    pack(scores, items, keys)
+    return listed(best(keys, depth))

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from models.errors import ConfigError
+from models.kernels import compiled, read_only
 
 Floats = npt.NDArray[np.float32]
 Doubles = npt.NDArray[np.float64]
@@ -159,28 +160,44 @@ def item_values(components: Floats, weights: Sequence[float], present: Sequence[
     >>> item_values(np.array([[1.0, 0.0, 0.5]], np.float32), (0.25, 0.25, 0.5)).tolist()
     [0.5]
     """
-    values: Floats = (components.astype(np.float64) @ effective_weights(weights, present)).astype(np.float32)
+    return _weighted(read_only(components), effective_weights(weights, present))
+
+
+@compiled
+def _weighted(components: Floats, weights: Doubles) -> Floats:
+    values = np.empty(len(components), np.float32)
+    for place in range(len(components)):
+        total = 0.0
+        for part in range(len(weights)):
+            total += np.float64(components[place, part]) * weights[part]
+        values[place] = total
     return values
 
 
+@compiled
 def rescale_pool(similarities: npt.NDArray[Any]) -> Doubles:
     """Similarities of one pool scaled to [0, 1]; a pool of equal ones scales to 1.
 
     >>> rescale_pool(np.array([0.9, 0.8, 0.5])).round(6).tolist(), rescale_pool(np.array([0.2, 0.2])).tolist()
     ([1.0, 0.75, 0.0], [1.0, 1.0])
     """
-    if not len(similarities):
-        return np.empty(0, np.float64)
-    wide = similarities.astype(np.float64)
-    low, high = wide.min(), wide.max()
-    return (wide - low) / (high - low) if high > low else np.ones(len(wide))
+    scaled = similarities.astype(np.float64)
+    if not len(scaled):
+        return scaled
+    low, high = scaled.min(), scaled.max()
+    for place in range(len(scaled)):
+        scaled[place] = (scaled[place] - low) / (high - low) if high > low else 1.0
+    return scaled
 
 
+@compiled
 def prior_scores(similarities: npt.NDArray[Any], values: npt.NDArray[Any], alpha: float) -> Floats:
     """`(1 - alpha) * scaled + alpha * v_i` over one pool, float32.
 
     >>> prior_scores(np.array([0.9, 0.8, 0.5]), np.array([0.2, 0.9, 0.6]), 0.5).round(4).tolist()
     [0.6000000238418579, 0.824999988079071, 0.30000001192092896]
     """
-    mixed: Floats = ((1 - alpha) * rescale_pool(similarities) + alpha * values).astype(np.float32)
+    scaled, mixed = rescale_pool(similarities), np.empty(len(similarities), np.float32)
+    for place in range(len(mixed)):
+        mixed[place] = (1 - alpha) * scaled[place] + alpha * values[place]
     return mixed

@@ -12,8 +12,9 @@ from models.bundle.reader import Bundle
 from models.dense import Dense
 from models.fusion import FusionWeights, cosines, fused_scores
 from models.kernels import read_only
-from models.retrieval import Candidates, Items, Query, StageClock
+from models.retrieval import Candidates, Items, Query, StageClock, with_history
 from models.similarity import Floats
+from models.topk import ranked
 from models.value import item_values, present_components
 from models.words import SOURCE_CODE, RetrieverName, Source
 
@@ -34,6 +35,7 @@ class FusedRetriever:
 
     def __init__(self, bundle: Bundle, name: RetrieverName = RetrieverName.FUSED) -> None:
         self.name, self._dense, self._backfill = name, Dense.of(bundle), Backfill(bundle)
+        self.at_once = self._dense.index.at_once
         self._vectors: Floats = read_only(bundle.array(layout.ITEM_VECTORS))
         self._components: Floats = bundle.array(layout.VALUE_COMPONENTS)
         self._present = present_components(bundle.manifest.sections)
@@ -46,24 +48,33 @@ class FusedRetriever:
 
     def retrieve(self, query: Query) -> Candidates:
         """The k items of the highest sum; popular ones without a history."""
-        if not len(query.history):
-            return self._backfill.cold(query)
-        clock = StageClock()
-        vector = self._dense.encoder.encode(query.history)
-        clock.end("encode")
-        anchors = query.history[: -self._weights.anchors - 1 : -1].copy()
-        items = self._pool(query, vector, anchors)
-        clock.end("search")
-        scores = self._scores(query, vector, anchors, items)
-        best = np.lexsort((items, -scores))[: query.k]
-        sources = np.full(len(best), _FUSED, np.uint8)
-        found = self._backfill.complete(query, int(anchors[0]), items[best], scores[best], sources)
-        clock.end("rerank")
-        return replace(found, stages=clock.taken)
+        return self.retrieve_batch([query])[0]
 
-    def _pool(self, query: Query, vector: Floats, anchors: Items) -> Items:
+    def retrieve_batch(self, queries: Sequence[Query]) -> list[Candidates]:
+        """One list a query, encoded and searched together."""
+        return with_history(queries, self._backfill.cold, self._ranked)
+
+    def _ranked(self, queries: Sequence[Query]) -> list[Candidates]:
+        clock = StageClock()
+        vectors = self._dense.encoder.encode([query.history for query in queries])
+        clock.end("encode")
+        depths = [max(self._weights.pool, query.k) for query in queries]
+        near = self._dense.index.search(vectors, depths, [query.eligible for query in queries])
+        clock.end("search")
+        lists = [self._rerank(*each) for each in zip(queries, vectors, (items for items, _ in near), strict=True)]
+        clock.end("rerank")
+        return [replace(found, stages=clock.taken) for found in lists]
+
+    def _rerank(self, query: Query, vector: Floats, near: Items) -> Candidates:
+        anchors = query.history[: -self._weights.anchors - 1 : -1].copy()
+        items = self._pool(query, near, anchors)
+        scores = self._scores(query, vector, anchors, items)
+        items, scores = ranked(items, scores, query.k)
+        sources = np.full(len(items), _FUSED, np.uint8)
+        return self._backfill.complete(query, int(anchors[0]), items, scores, sources)
+
+    def _pool(self, query: Query, near: Items, anchors: Items) -> Items:
         """int32, ascending, unique: eligible items worth a score."""
-        near, _ = self._dense.index.search(vector, max(self._weights.pool, query.k), query.eligible)
         offsets, targets, _ = self._graph
         followed = [targets[offsets[anchor] : offsets[anchor + 1]] for anchor in anchors]
         texts = self._backfill.neighbours[anchors[0]]
@@ -76,10 +87,6 @@ class FusedRetriever:
         values = item_values(self._components[items], query.value.weights, self._present)
         texts = read_only(self._backfill.embeddings)
         return fused_scores(items, similarities, values, anchors, self._graph, texts, self._weights)
-
-    def retrieve_batch(self, queries: Sequence[Query]) -> list[Candidates]:
-        """One list a query."""
-        return [self.retrieve(query) for query in queries]
 
 
 def open(bundle: Bundle, name: RetrieverName) -> FusedRetriever:  # noqa: A001

@@ -15,10 +15,12 @@ from models.bundle.writer import BundleWriter
 from models.errors import BundleError
 from models.neural.config import ItemTokens, ItemVector, TrainingConfig
 from models.neural.network import Network
+from models.neural.packed import PackedQueryEncoder
+from models.neural.packing import packed as packed_places
 from models.neural.query import QueryEncoder
 from models.neural.weights import HEADER
 from offline.training.cold import ColdConfig, lean_on_neighbours
-from offline.training.onnx import REQUESTS, TIME, to_onnx
+from offline.training.onnx import ITEMS, POSITIONS, REQUESTS, SLOTS, to_onnx
 
 TOLERANCE = 1e-4
 """Largest difference allowed between an ONNX query vector and torch's."""
@@ -54,25 +56,26 @@ def export_query_encoder(network: Network, history: int, path: Path) -> float:
     Raises:
         BundleError: it exceeds `TOLERANCE`.
     """
-    encoder = QueryEncoder(network.encoder).eval()
-    shape = (3, min(5, history), network.config.tokens_per_item, network.config.vector_width)
-    examples = {"items": (_unit(shape, 0), {0: REQUESTS, 1: TIME}), "lengths": (torch.tensor([1, 2, 3]), {0: REQUESTS})}
-    to_onnx(encoder, path, examples, ["queries"])
-    return _checked_difference(encoder, history, shape, path)
+    shape = (network.config.tokens_per_item, network.config.vector_width)
+    packed = PackedQueryEncoder(network.encoder, history).eval()
+    lengths = [min(2, history), min(5, history), 1]
+    examples = {"items": _unit((sum(lengths), *shape), 0).numpy(), **packed_places(lengths, shape[0])}
+    varying = {"items": {0: ITEMS}, "places": {0: REQUESTS, 1: SLOTS}, "rows": {0: POSITIONS}, "lengths": {0: REQUESTS}}
+    inputs = {name: (torch.from_numpy(array), varying[name]) for name, array in examples.items()}
+    to_onnx(packed, path, inputs, ["queries"])
+    return _checked_difference(QueryEncoder(network.encoder).eval(), history, shape, path)
 
 
-def _checked_difference(encoder: QueryEncoder, history: int, shape: tuple[int, ...], path: Path) -> float:
+def _checked_difference(encoder: QueryEncoder, history: int, shape: tuple[int, int], path: Path) -> float:
+    """Largest difference of the file's query vectors from those of the plain definition."""
     session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
-    generator = torch.Generator().manual_seed(1)
     largest = 0.0
-    for batch, time in ((1, 1), (1, history), (7, history), (2, max(1, history // 2))):
-        items = _unit((batch, time, *shape[2:]), batch)
-        lengths = torch.randint(1, time + 1, (batch,), generator=generator)
-        lengths[-1] = time
+    for lengths in ([1], [history], [history, 1, max(1, history // 2)], [1] * 7):
+        items = _unit((sum(lengths), *shape), len(lengths))
+        found = session.run(None, {"items": items.numpy(), **packed_places(lengths, shape[0])})[0]
         with torch.inference_mode():
-            expected = encoder(items, lengths).numpy()
-        found = session.run(None, {"items": items.numpy(), "lengths": lengths.numpy()})[0]
-        largest = max(largest, float(np.abs(found - expected).max()))
+            each = [encoder(part[None], torch.tensor([len(part)])) for part in torch.split(items, lengths)]
+        largest = max(largest, float(np.abs(found - torch.cat(each).numpy()).max()))
     if largest > TOLERANCE:
         raise BundleError(
             str(path), found=f"query vectors off by {largest:.1e}", expected=f"at most {TOLERANCE}",

@@ -145,7 +145,7 @@ def _measured(one: Candidate, vectors: Vectors, queries: Vectors, truth: npt.NDA
     faiss.omp_set_num_threads(1)
     try:
         started = time.perf_counter()
-        found = [served.search(query, truth.shape[1], everything)[0] for query in queries]
+        found = [served.search(query[None], [truth.shape[1]], [everything])[0][0] for query in queries]
         took = time.perf_counter() - started
     finally:
         faiss.omp_set_num_threads(threads)

@@ -10,7 +10,9 @@ from torch import Tensor, nn
 from torch.export import Dim
 
 REQUESTS = Dim("requests", min=1, max=65536)
-TIME = Dim("time", min=1, max=1024)
+ITEMS = Dim("items", min=1, max=65536)
+POSITIONS = Dim("positions", min=1, max=65536)
+SLOTS = Dim("slots", min=1, max=4096)
 
 
 def to_onnx(

@@ -36,7 +36,7 @@ def test_the_list_is_that_of_a_full_sort_with_masks_exclusions_and_many_ties(
     mask = rng.random(n) < 0.7 if masked else None
     eligible = Eligible(n, mask, np.unique(rng.integers(0, n, 4)).astype(np.int32))
     query = np.array([1, 0], np.float32)
-    items, scores = flat(vectors).search(query, depth, eligible)
+    items, scores = flat(vectors).search(query[None], [depth], [eligible])[0]
     assert items.tolist() == expected(vectors, query, depth, eligible)
     np.testing.assert_array_equal(scores, (vectors @ query)[items])
 
@@ -70,6 +70,6 @@ def test_other_indexes_obey_masks_and_exclusions(make: object, masked: bool) -> 
     vectors = unit(rng.normal(size=(400, 8)))
     eligible = Eligible(400, rng.random(400) < 0.5 if masked else None, np.arange(0, 50, dtype=np.int32))
     query = vectors[7]
-    items, scores = make(vectors).search(query, 20, eligible)  # type: ignore[operator]
+    items, scores = make(vectors).search(query[None], [20], [eligible])[0]  # type: ignore[operator]
     assert items.tolist() == expected(vectors, query, 20, eligible)
     assert (np.diff(scores) <= 0).all()

@@ -43,10 +43,10 @@ def test_beyond_whole_vectors_codes_are_kept_and_the_best_compared_again() -> No
     index, facts = build_index(rows, rows[:50], config)
     assert "codes of 4 x 7 bits" in facts["kind"]
     assert index.sa_code_size() < rows.shape[1]
-    items, cosines = DenseIndex(index, rows).search(rows[0], 10, Eligible(len(rows)))
+    items, cosines = DenseIndex(index, rows).search(rows[:1], [10], [Eligible(len(rows))])[0]
     np.testing.assert_allclose(cosines, rows[items] @ rows[0], rtol=1e-6)
     truth = np.argsort(-(rows[:50] @ rows.T), axis=1)[:, :10]
-    found = [DenseIndex(index, rows).search(query, 10, Eligible(len(rows)))[0] for query in rows[:50]]
+    found = [items for items, _ in DenseIndex(index, rows).search(rows[:50], [10] * 50, [Eligible(len(rows))] * 50)]
     recall = np.mean([len(np.intersect1d(a, b)) / 10 for a, b in zip(found, truth, strict=True)])
     assert recall == pytest.approx(facts["recall"])
     assert recall > 0.9

@@ -69,7 +69,7 @@ def test_onnx_queries_equal_those_of_the_generators_encoder(bundle: Bundle) -> N
         newest = torch.tensor([history[-4:]])
         with torch.inference_mode():
             expected = QueryEncoder(steps.encoder)(steps.inputs[newest], torch.tensor([newest.shape[1]]))
-        np.testing.assert_allclose(dense.encoder.encode(items), expected[0].numpy(), atol=1e-4)
+        np.testing.assert_allclose(dense.encoder.encode([items]), expected.numpy(), atol=1e-4)
 
 
 def test_cold_items_keep_a_unit_vector(bundle: Bundle) -> None:
