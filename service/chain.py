@@ -1,10 +1,7 @@
 """Degrading: who answers instead of whom, within one deadline."""
 
-import asyncio
-import contextlib
 import time
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from models.retrieval import Candidates, Query
@@ -13,6 +10,7 @@ from service.engine import Engine
 from service.ports import Generator, StageError
 from service.problems import unavailable
 from service.recheck import in_stock
+from service.search_pool import SearchPool
 
 R = RetrieverName
 CHAINS: Mapping[RetrieverName, tuple[RetrieverName, ...]] = {
@@ -67,53 +65,6 @@ class Outcome:
     reason: FallbackReason | None
     candidates: Candidates
     timings: dict[str, float] = field(default_factory=dict)
-
-
-class SearchPool:
-    """Threads for retrievers that search; admission before work.
-
-    Args:
-        threads: searches at once.
-        limit: searches that may run or wait.
-    """
-
-    def __init__(self, *, threads: int, limit: int) -> None:
-        self._executor = ThreadPoolExecutor(threads, thread_name_prefix="search")
-        self._limit, self._admitted = limit, 0
-
-    async def run(self, engine: Engine, name: RetrieverName, query: Query, deadline: float) -> Candidates:
-        """The retriever's list.
-
-        Raises:
-            StageError: the pool is full, or the deadline passed; a search that runs is left to finish by itself.
-        """
-        if self._admitted >= self._limit:
-            raise StageError(FallbackReason.FULL)
-        self._admitted += 1
-        work = self._executor.submit(engine.retrievers[name].retrieve, query)
-        loop = asyncio.get_running_loop()
-        work.add_done_callback(lambda _: self._release_from_thread(loop))
-        try:
-            async with asyncio.timeout(deadline - time.monotonic()):
-                return await asyncio.wrap_future(work)
-        except TimeoutError:
-            raise StageError(FallbackReason.DEADLINE) from None
-
-    @property
-    def admitted(self) -> int:
-        """Searches that run or wait now."""
-        return self._admitted
-
-    def _release_from_thread(self, loop: asyncio.AbstractEventLoop) -> None:
-        with contextlib.suppress(RuntimeError):  # a search that outlives the loop has nobody to tell
-            loop.call_soon_threadsafe(self._release)
-
-    def _release(self) -> None:
-        self._admitted -= 1
-
-    def shutdown(self) -> None:
-        """Let running searches end, start no further ones."""
-        self._executor.shutdown(wait=False, cancel_futures=True)
 
 
 class Chain:

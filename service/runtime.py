@@ -10,11 +10,12 @@ import structlog
 from models.bundle import versions
 from models.errors import BundleError
 from models.words import FallbackReason
-from service.chain import Chain, SearchPool
+from service.chain import Chain
 from service.edge import ExchangeObserver, Gate
 from service.engine import Engine, open_engine
 from service.ports import ExposureSink, Generator, HistoryStore, Router
 from service.problems import unavailable
+from service.search_pool import SearchPool
 from service.settings import Settings
 
 RETRY_S = 30.0

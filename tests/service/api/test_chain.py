@@ -12,10 +12,11 @@ import pytest
 
 from models.retrieval import Candidates, Eligible, Items, Query
 from models.words import FallbackReason, RetrieverName
-from service.chain import CHAINS, Chain, Outcome, Plan, SearchPool
+from service.chain import CHAINS, Chain, Outcome, Plan
 from service.engine import Engine, open_engine
 from service.ports import StageError
 from service.problems import ProblemError
+from service.search_pool import SearchPool
 
 pytestmark = pytest.mark.anyio
 R = RetrieverName
