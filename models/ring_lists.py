@@ -11,24 +11,27 @@ import numpy as np
 import numpy.typing as npt
 
 from models.kernels import compiled, read_only
+from models.prefetch import prefetch
 from models.rings import N_RINGS, Offsets, Reverse, RingConfig, RingInputs, stamp_of, trace
 from models.similarity import Floats, Items, dot
 from models.topk import best, pack, unpack
 
 NO_LIMIT = 2**62
+ROWS_AHEAD, ROW_BYTES = 16, 256
+"""Embeddings asked for before they are multiplied; the rest of a wider one follows by itself."""
 
 
 class Scratch(NamedTuple):
     """Room that the anchors of a block share: see `trace`."""
 
     queue: Items
-    seen: Offsets
+    seen: Items
     ends: Items
 
 
 def scratch(n_items: int) -> Scratch:
     """Fresh room for a catalogue of that size."""
-    return Scratch(np.empty(n_items + 1, np.int32), np.full(n_items, -1, np.int64), np.empty(N_RINGS + 1, np.int32))
+    return Scratch(np.empty(n_items + 1, np.int32), np.full(n_items, -1, np.int32), np.empty(N_RINGS + 1, np.int32))
 
 
 @compiled
@@ -37,6 +40,8 @@ def score_ring(inputs: RingInputs, anchor: int, ring: int, members: Items, alpha
     scores = np.empty(len(members), np.float32)
     first_edge = inputs.offsets[anchor]
     for place in range(len(members)):
+        if place + ROWS_AHEAD < len(members):
+            prefetch(inputs.embeddings, members[place + ROWS_AHEAD], ROW_BYTES)
         score = dot(inputs.embeddings[anchor], inputs.embeddings[members[place]])
         if ring == 1:
             score += alpha * np.float64(inputs.weights[first_edge + place])
@@ -47,7 +52,7 @@ def score_ring(inputs: RingInputs, anchor: int, ring: int, members: Items, alpha
 
 
 @compiled
-def _follows(reverse: Reverse, item: int, stamp: int, seen: Offsets) -> bool:
+def _follows(reverse: Reverse, item: int, stamp: int, seen: Items) -> bool:
     """Whether an item is reached in one step from an item with that stamp."""
     for place in range(reverse.offsets[item], reverse.offsets[item + 1]):
         if seen[reverse.sources[place]] == stamp:
@@ -56,7 +61,7 @@ def _follows(reverse: Reverse, item: int, stamp: int, seen: Offsets) -> bool:
 
 
 @compiled
-def _follows_unseen(reverse: Reverse, item: int, stamp: int, seen: Offsets) -> bool:
+def _follows_unseen(reverse: Reverse, item: int, stamp: int, seen: Items) -> bool:
     """Whether an item is reached in two steps from an item with that stamp."""
     for place in range(reverse.offsets[item], reverse.offsets[item + 1]):
         if _follows(reverse, reverse.sources[place], stamp, seen):

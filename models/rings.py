@@ -13,11 +13,14 @@ import numpy as np
 import numpy.typing as npt
 
 from models.graph import Graph, row_offsets
-from models.kernels import compiled, read_only
+from models.kernels import compiled, inlined, read_only
+from models.prefetch import LINE, prefetch
 from models.similarity import Floats, Items
 
 Offsets = npt.NDArray[np.int64]
 N_RINGS = 3
+EDGES_AHEAD, STAMPS_AHEAD = 6, 2
+"""Items of a queue, found to serve best."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +79,20 @@ def ring_inputs(graph: Graph, embeddings: Floats) -> RingInputs:
 
 def reverse(graph: Graph) -> Reverse:
     """The transposed graph, sources ascending within a row."""
-    order = np.argsort(graph.targets, kind="stable")
-    sources = np.repeat(np.arange(graph.n_items, dtype=np.int32), np.diff(graph.offsets))[order]
-    return Reverse(read_only(row_offsets(graph.targets, graph.n_items)), read_only(sources))
+    offsets = row_offsets(graph.targets, graph.n_items)
+    sources = np.empty(len(graph.targets), np.int32)
+    _fill_reverse(read_only(np.asarray(graph.offsets)), read_only(np.asarray(graph.targets)), offsets.copy(), sources)
+    return Reverse(read_only(offsets), read_only(sources))
+
+
+@compiled
+def _fill_reverse(offsets: Offsets, targets: Items, free: Offsets, sources: Items) -> None:
+    """Write each edge's source to the next free place of its target's row."""
+    for source in range(len(offsets) - 1):
+        for edge in range(offsets[source], offsets[source + 1]):
+            target = targets[edge]
+            sources[free[target]] = source
+            free[target] += 1
 
 
 @compiled
@@ -87,11 +101,23 @@ def stamp_of(anchor: int, ring: int) -> int:
     return (anchor << 2) | ring
 
 
+@inlined
+def _ask_ahead(inputs: RingInputs, queue: Items, place: int, end: int, seen: Items) -> None:
+    """Have the edges of later items at hand, and the stamps of their targets: they lie all over memory."""
+    if place + EDGES_AHEAD < end:
+        prefetch(inputs.targets, inputs.offsets[queue[place + EDGES_AHEAD]], 2 * LINE)
+    if place + STAMPS_AHEAD < end:
+        source = queue[place + STAMPS_AHEAD]
+        for edge in range(inputs.offsets[source], min(inputs.offsets[source] + LINE // 4, inputs.offsets[source + 1])):
+            prefetch(seen, inputs.targets[edge], LINE)
+
+
 @compiled
-def _follow(inputs: RingInputs, anchor: int, ring: int, begin: int, end: int, queue: Items, seen: Offsets) -> int:
+def _follow(inputs: RingInputs, anchor: int, ring: int, begin: int, end: int, queue: Items, seen: Items) -> int:
     """Append the next ring, reached from queue[begin:end]; where it ends in the queue."""
     tail = end
     for place in range(begin, end):
+        _ask_ahead(inputs, queue, place, end, seen)
         source = queue[place]
         for edge in range(inputs.offsets[source], inputs.offsets[source + 1]):
             target = inputs.targets[edge]
@@ -114,7 +140,7 @@ def _walks(inputs: RingInputs, queue: Items, begin: int, end: int) -> int:
 
 @compiled
 def trace(
-    inputs: RingInputs, anchor: int, max_walks: int, queue: Items, seen: Offsets, ends: Items, rings: int = N_RINGS
+    inputs: RingInputs, anchor: int, max_walks: int, queue: Items, seen: Items, ends: Items, rings: int = N_RINGS
 ) -> int:
     """Find the rings of one anchor that `max_walks` allows.
 
@@ -123,7 +149,7 @@ def trace(
         anchor: item index.
         max_walks: edges that may be followed beyond ring 1.
         queue: int32 [n + 1], room for the anchor and its rings, one after another.
-        seen: int64 [n], stamps; at first -1, then as earlier anchors left it.
+        seen: int32 [n], stamps; at first -1, then as earlier anchors left it.
         ends: int32 [4], filled with where the anchor (1) and each ring end in the queue.
         rings: number of rings wanted, 1 to 3.
 
