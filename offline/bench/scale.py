@@ -2,10 +2,12 @@
 
 `python -m offline.bench.scale engines --rows 1000000 --engine spark --master local[2]`
 `python -m offline.bench.scale update --rows 1000000 --share 0.01`
+`python -m offline.bench.scale shop --items 1000000 --bundles DIR` builds a bundle of that size to serve.
 """
 
 import os
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -15,11 +17,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import typer
 
+from models.bundle import layout
+from offline.bench.rings import Shape, synthetic_texts
 from offline.build import Request, build
 from offline.config import BuildConfig, EngineKind, EngineRules
 from offline.dataset import Inputs, read_dataset
 from offline.increment.run import UpdateRequest, update
-from offline.jobs import id_vectors
+from offline.jobs import embeddings, id_vectors, neighbours
+from offline.jobs.base import Context, Facts
 from offline.jobs.catalog import JOBS
 from offline.measure import measured
 from offline.progress import Reporter
@@ -132,6 +137,39 @@ def update_command(rows: Rows, share: float = 0.01, threads: int = 1) -> None:
         f"{short.peak_mib:.0f} MiB), build without id-vectors {whole.seconds:.1f} s ({whole.cpu_seconds:.1f} s CPU, "
         f"{whole.peak_mib:.0f} MiB): {whole.cpu_seconds / short.cpu_seconds:.1f} times the processor time"
     )
+
+
+@app.command()
+def shop(
+    items: Annotated[int, typer.Option(min=SHELF)], bundles: Annotated[Path, typer.Option()], rows_an_item: int = 5
+) -> None:
+    """Build a bundle of a synthetic shop: its own texts would take long to encode, so vectors are drawn."""
+
+    def vectors(context: Context) -> Facts:
+        shape = Shape(items=context.writer.read_array(layout.AVAILABLE).shape[0])
+        found, nearest = synthetic_texts(shape, np.random.default_rng(7))
+        context.writer.add_array(layout.TEXT_NEIGHBOURS, nearest)
+        return embeddings.write_embeddings(context, found, {"source": "synthetic"})
+
+    drawn = replace(embeddings.JOB, run=vectors, writes=(layout.EMBEDDINGS, layout.TEXT_NEIGHBOURS))
+    left_out = (id_vectors.JOB, neighbours.JOB)
+    jobs = [drawn if job is embeddings.JOB else job for job in JOBS if job not in left_out]
+    with tempfile.TemporaryDirectory(prefix="shortlist-scale-") as name:
+        folder, rows = Path(name), items * ROWS_AN_ITEM
+        log = interactions(folder / "rows", items * rows_an_item, seed=1, of=rows)
+        table = pq.read_table(_catalogue(folder / "titles.parquet", rows))
+        pq.write_table(_described(table), folder / "items.parquet")
+        config = BuildConfig.model_validate({"engine": {"threads": 2, "memory_limit": "4GB"}})
+        build(Request(bundles, config, Inputs((log,), folder / "items.parquet")), Reporter(), jobs)
+
+
+def _described(items: pa.Table) -> pa.Table:
+    """A catalogue with brands, prices and categories, too."""
+    numbers = np.arange(len(items))
+    brands = [f"brand {number}" for number in (numbers % (len(items) // SHELF)).tolist()]
+    paths = [f"department {number % 20} > shelf {number}" for number in (numbers // SHELF).tolist()]
+    items = items.append_column("brand", pa.array(brands)).append_column("categories", pa.array(paths))
+    return items.append_column("price", pa.array(1 + numbers % 997 / 10))
 
 
 def _catalogue(path: Path, rows: int) -> Path:
