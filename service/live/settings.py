@@ -40,7 +40,8 @@ class LiveSettings(BaseSettings):
     bundles: Path = Field(default=Path("bundles"), description="Folder of bundles; its CURRENT names the one served.")
     redis_url: SecretStr | None = Field(
         default=None,
-        description="redis://, rediss:// or unix://; absent = `shortlist serve` starts a server of its own.",
+        description="redis://, rediss:// or unix://, of a Redis Cluster redis+cluster:// or rediss+cluster:// with one "
+        "host:port or several between commas; absent = `shortlist serve` starts a server of its own.",
     )
     redis_maxmemory_mb: int = Field(
         default=512, ge=16, description="Memory of the embedded Redis; beyond it the histories used longest ago leave."

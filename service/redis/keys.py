@@ -1,7 +1,9 @@
 """Every key, stream and channel the service uses in Redis, written once.
 
-Keys that one script or transaction touches share a hash tag (the part in braces), so all of it works on a Redis
-Cluster. A user's keys carry a digest of the user id: ids may hold braces, and a key list then names nobody.
+Keys that one script, transaction or blocking read touches share a hash tag (the part in braces) and so lie on one node
+of a Redis Cluster; so do the channels that are published beside them.
+
+A user's keys carry a digest of the user id: ids may hold braces, and a key list then names nobody.
 """
 
 from hashlib import blake2b

@@ -8,28 +8,44 @@ itself within the socket timeout and hands back a clean connection. So no unread
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from redis.asyncio import ConnectionPool, Redis
+from redis.asyncio.cluster import RedisCluster
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import (
+    AskError,
     ClusterDownError,
     MasterDownError,
     NoPermissionError,
     OutOfMemoryError,
     ReadOnlyError,
+    RedisClusterException,
     RedisError,
     ResponseError,
+    TryAgainError,
 )
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from service.breaker import Breaker, BreakerConfig
+from service.redis.cluster import is_cluster, open_cluster, read_address
 
 T = TypeVar("T")
-UNABLE = (OutOfMemoryError, ReadOnlyError, MasterDownError, ClusterDownError, NoPermissionError)
+FAILURES = (RedisError, RedisClusterException, OSError)
+"""What redis-py raises when a command fails."""
+UNABLE = (
+    OutOfMemoryError,
+    ReadOnlyError,
+    MasterDownError,
+    ClusterDownError,
+    NoPermissionError,
+    AskError,
+    TryAgainError,
+)
 UNABLE_WORDS = frozenset({"MISCONF", "BUSY", "NOREPLICAS", "UNKILLABLE"})
 """Errors that redis-py has no class for begin with one of these."""
+CANCEL_AGAIN_S = 0.2
 GRACE_TURNS = 2
 """Turns of the event loop that a late answer gets: after a stall of the loop itself it lies in the socket already."""
 
@@ -39,7 +55,7 @@ class LinkConfig:
     """How the service talks to Redis.
 
     Attributes:
-        url: `redis://`, `rediss://` or `unix://`.
+        url: `redis://`, `rediss://` or `unix://`; of a cluster `redis+cluster://` or `rediss+cluster://`.
         timeout_s: the longest a caller waits for one command.
         socket_timeout_s: the longest an abandoned command holds its connection.
         connections: most connections of one process.
@@ -58,18 +74,31 @@ class RedisDownError(Exception):
 
 
 class RedisLink:
-    """One process's connections to one Redis."""
+    """One process's connections to one Redis or one Redis Cluster.
+
+    Attributes:
+        client: the commands; a cluster's client has the same ones and finds the node by the keys.
+        breaker: whether Redis is being asked.
+    """
 
     def __init__(self, config: LinkConfig) -> None:
         self._config = config
         self._slots = asyncio.Semaphore(config.connections)
         self._running: set[asyncio.Task[Any]] = set()
         self.breaker = Breaker(config.breaker)
-        self.client: Redis = Redis.from_pool(self._pool(config.connections + 1))
+        self._cluster: RedisCluster | None = None
+        if is_cluster(config.url):
+            self._address = read_address(config.url)
+            self._cluster = open_cluster(
+                self._address, connections=config.connections, timeout_s=config.socket_timeout_s
+            )
+            self.client = cast(Redis, self._cluster)
+        else:
+            self.client = Redis.from_pool(self._pool(config.url, config.connections + 1))
 
-    def _pool(self, connections: int) -> ConnectionPool:
+    def _pool(self, url: str, connections: int) -> ConnectionPool:
         return ConnectionPool.from_url(
-            self._config.url,
+            url,
             max_connections=connections,
             socket_timeout=self._config.socket_timeout_s,
             socket_connect_timeout=self._config.socket_timeout_s,
@@ -77,9 +106,22 @@ class RedisLink:
             protocol=2,
         )
 
-    def dedicated(self) -> Redis:
-        """A client with its own connections for blocking reads and subscriptions. The caller closes it."""
-        return Redis.from_pool(self._pool(4))
+    async def dedicated(self, key: str) -> Redis:
+        """A client with its own connections for blocking reads of a key or a subscription. The caller closes it.
+
+        On a cluster it speaks to the node that owns the key now. A channel of the key's hash tag is published there,
+        and on all other nodes. Where the key moves away, reads fail with MOVED; the next client finds the new node.
+
+        Raises:
+            RedisDownError: no node of the cluster answers for the key.
+        """
+        if self._cluster is None:
+            return Redis.from_pool(self._pool(self._config.url, 4))
+        await self.call(lambda client: client.ttl(key))
+        node = self._cluster.get_node_from_key(key)
+        if node is None:
+            raise RedisDownError("no node of the cluster owns the key")
+        return Redis.from_pool(self._pool(self._address.url(str(node.host), int(node.port)), 4))
 
     async def call(self, command: Callable[[Redis], Awaitable[T]], *, timeout_s: float | None = None) -> T:
         """Run one command (or one pipeline or script) and wait at most `timeout_s` for it.
@@ -112,7 +154,7 @@ class RedisLink:
         async with self._slots:
             try:
                 result = await command(self.client)
-            except (RedisError, OSError) as error:
+            except FAILURES as error:
                 if isinstance(error, ResponseError) and not _unable(error):
                     raise
                 self.breaker.failed()
@@ -143,6 +185,17 @@ class RedisLink:
         if self._running:
             await asyncio.wait(self._running, timeout=self._config.socket_timeout_s * 2)
         await self.client.aclose()
+
+
+async def end(*tasks: "asyncio.Task[Any]") -> None:
+    """Cancel tasks that read from Redis until they end, whatever they raise. Before Python 3.12 one cancel may be lost
+    in `asyncio.wait_for`, through which redis-py sends."""
+    waiting = {task for task in tasks if not task.done()}
+    while waiting:
+        for task in waiting:
+            task.cancel()
+        _, waiting = await asyncio.wait(waiting, timeout=CANCEL_AGAIN_S)
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _unable(error: ResponseError) -> bool:

@@ -9,7 +9,6 @@ holds and gives back what the table lacks.
 """
 
 import asyncio
-import contextlib
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from service.redis.keys import PREFIX
-from service.redis.link import RedisDownError, RedisLink
+from service.redis.link import RedisDownError, RedisLink, end
 
 log = structlog.get_logger(__name__)
 
@@ -150,14 +149,13 @@ class Replica:
     async def stop(self) -> None:
         """Stop following."""
         if self._task is not None:
-            self._task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._task
+            await end(self._task)
 
     async def _follow(self) -> None:
         while True:
-            client = self._link.dedicated()
+            client: Redis | None = None
             try:
+                client = await self._link.dedicated(self._keys[0])
                 await self._listen(client)
             except (RedisError, RedisDownError, OSError) as error:
                 log.debug("table_unreachable", table=self.name, error=type(error).__name__)
@@ -166,7 +164,8 @@ class Replica:
                 log.exception("table_not_followed", table=self.name)
                 await asyncio.sleep(self._config.poll_s)
             finally:
-                await client.aclose()
+                if client is not None:
+                    await client.aclose()
 
     async def _listen(self, client: Redis) -> None:
         async with client.pubsub(ignore_subscribe_messages=True) as bell:

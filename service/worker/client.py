@@ -24,7 +24,7 @@ from models.words import FallbackReason
 from service.breaker import Breaker, BreakerConfig
 from service.ports import StageError
 from service.redis import keys
-from service.redis.link import RedisDownError, RedisLink
+from service.redis.link import RedisDownError, RedisLink, end
 from service.worker import scripts
 from service.worker.wire import Reply, Status, decode_reply, encode_query
 
@@ -85,9 +85,7 @@ class GrClient:
     async def stop(self) -> None:
         """Stop listening; whoever still waits is told that there is no worker."""
         if self._task is not None:
-            self._task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._task
+            await end(self._task)
         self._fail_all(FallbackReason.WORKER)
         if self._background:
             await asyncio.wait(self._background)
@@ -182,17 +180,19 @@ class GrClient:
 
     async def _listen(self) -> None:
         while True:
-            client = self._link.dedicated()
+            client: Redis | None = None
             try:
+                client = await self._link.dedicated(self._channel)
                 await self._deliver(client)
-            except (RedisError, OSError) as error:
+            except (RedisError, RedisDownError, OSError) as error:
                 log.debug("replies_unreachable", error=type(error).__name__)
                 self._listening.clear()
                 self._fail_all(FallbackReason.REDIS)
                 await asyncio.sleep(0.05)
             finally:
                 self._listening.clear()
-                await client.aclose()
+                if client is not None:
+                    await client.aclose()
 
     async def _deliver(self, client: Redis) -> None:
         async with client.pubsub() as replies:

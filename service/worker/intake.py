@@ -4,11 +4,13 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 
 import structlog
 from redis.asyncio import Redis
 from redis.exceptions import RedisError, ResponseError
 
+from service.redis import keys
 from service.redis.link import RedisDownError, RedisLink
 from service.worker.config import WorkerConfig
 from service.worker.queue import Queue, Ticket
@@ -41,13 +43,21 @@ class Intake:
 
     async def run(self) -> None:
         """Read until drained. Not to be cancelled while it reads: what was read would be lost for a while."""
-        client = self._link.dedicated()
-        try:
-            while not self._ended:
-                await self._room()
-                await self._read(client)
-        finally:
-            await client.aclose()
+        while not self._ended:
+            client: Redis | None = None
+            try:
+                client = await self._link.dedicated(keys.GR_WORKERS)
+                await self._read_all(client)
+            except (RedisError, RedisDownError, OSError) as error:
+                await self._unreachable(error)
+            finally:
+                if client is not None:
+                    await client.aclose()
+
+    async def _read_all(self, client: Redis) -> None:
+        while not self._ended:
+            await self._room()
+            await self._read(client)
 
     async def _room(self) -> None:
         async with self._changed:
@@ -59,11 +69,7 @@ class Intake:
             await asyncio.sleep(PAUSE_S)
             return
         draining = self._draining
-        try:
-            found = await self._read_from(client, versions, block_ms=None if draining else READ_BLOCK_MS)
-        except (RedisError, RedisDownError, OSError) as error:
-            await self._unreachable(versions, error)
-            found = []
+        found = await self._read_from(client, versions, block_ms=None if draining else READ_BLOCK_MS)
         await self.add(found)
         if draining and not found:
             await self._end()
@@ -74,12 +80,15 @@ class Intake:
         room = max(1, self._config.max_batch - len(self._tickets))
         return await self._queue.read(client, versions, most=room, block_ms=block_ms, now=time.monotonic())
 
-    async def _unreachable(self, versions: list[str], error: Exception) -> None:
+    async def _unreachable(self, error: Exception) -> None:
         log.warning("queue_unreachable", error=type(error).__name__)
         await asyncio.sleep(PAUSE_S)
-        if isinstance(error, ResponseError):
-            for version in versions:
-                await self._queue.join(version)
+        if self._draining:
+            await self._end()
+        elif isinstance(error, ResponseError):
+            with suppress(RedisDownError):
+                for version in self._versions():
+                    await self._queue.join(version)
 
     async def _end(self) -> None:
         async with self._changed:

@@ -134,14 +134,15 @@ class Queue:
         return Checked(alive, words.count(b"cancelled"), words.count(b"expired"), float(now))
 
     async def answer(self, tickets: Sequence[Ticket], replies: Sequence[Reply]) -> None:
-        """Publish replies and let their requests leave the stream."""
+        """Publish replies and let their requests leave the stream: one node of a cluster, since channels and stream
+        share a hash tag. (A cluster's pipeline has no `publish`, but takes the command.)"""
         stream = keys.gr_requests(tickets[0].version)
         entries = [ticket.entry for ticket in tickets]
 
         def send(client: Redis) -> Awaitable[Any]:
             pipeline = client.pipeline(transaction=False)
             for ticket, reply in zip(tickets, replies, strict=True):
-                pipeline.publish(ticket.channel, encode_reply(reply))
+                pipeline.execute_command("PUBLISH", ticket.channel, encode_reply(reply))
             pipeline.xack(stream, GROUP, *entries)
             pipeline.xdel(stream, *entries)
             return pipeline.execute()

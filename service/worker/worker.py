@@ -16,7 +16,7 @@ import structlog
 from redis.exceptions import ResponseError
 
 from models.retrieval import Candidates
-from service.redis.link import RedisDownError, RedisLink
+from service.redis.link import RedisDownError, RedisLink, end
 from service.worker.config import WorkerConfig
 from service.worker.decoder import Decoder, warm
 from service.worker.intake import Intake
@@ -104,9 +104,7 @@ class Worker:
             await _until_done(batching, tasks)
             await asyncio.gather(*self._answering)
         finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await end(*tasks)
             self._decoders.clear()
             self._executor.shutdown(wait=False, cancel_futures=True)
 

@@ -166,11 +166,12 @@ async def test_what_a_dead_worker_left_is_taken_over_while_somebody_waits(
     dead.gate.clear()
     task = asyncio.create_task(first.run())
     asking = [asyncio.create_task(ask(client, seed)) for seed in range(3)]
-    hurried = asyncio.create_task(ask(client, 9, 0.1))
+    hurried = asyncio.create_task(ask(client, 9, 0.5))
     await until(lambda: sum(map(len, dead.batches[-1:])) > 0 and len(dead.batches) > WARM_BATCHES)
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
     assert await refused(hurried) is FallbackReason.DEADLINE
+    await until(lambda: not client._background)
     second = EchoDecoder()
     await start(second, "second", WorkerConfig(max_batch=8, claim_idle_ms=50))
     found = await asyncio.gather(*asking)
@@ -261,7 +262,7 @@ async def test_drain_answers_everything_that_was_admitted_and_takes_nothing_more
 async def test_several_workers_share_the_queue(start: Start, client: GrClient) -> None:
     decoders = [EchoDecoder(fixed_s=0.01) for _ in range(2)]
     for number, decoder in enumerate(decoders):
-        await start(decoder, f"w{number}")
+        await start(decoder, f"w{number}", WorkerConfig(max_batch=8, probe_s=60))
     found = await asyncio.gather(*(ask(client, seed) for seed in range(200)))
     assert all(fits(one, seed) for seed, one in enumerate(found))
     counts = [sum(map(len, decoder.batches)) for decoder in decoders]
