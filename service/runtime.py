@@ -13,6 +13,7 @@ from models.words import FallbackReason
 from service.chain import Chain
 from service.edge import ExchangeObserver, Gate
 from service.engine import Engine, open_engine
+from service.gently import gently
 from service.ports import ExposureSink, Generator, HistoryStore, Router
 from service.problems import unavailable
 from service.search_pool import SearchPool
@@ -112,7 +113,7 @@ class Runtime:
     async def _load(self, version: str | None) -> None:
         started = time.perf_counter()
         try:
-            engine = await asyncio.to_thread(open_engine, self.settings.bundles, version=version)
+            engine = await self._open(version)
         except (BundleError, OSError) as error:
             self._refuse(version, error)
             return
@@ -123,6 +124,12 @@ class Runtime:
         for notice in self.on_swap:
             notice(engine)
         log.info("bundle serves", bundle=engine.version, items=engine.bundle.n_items, took_s=_since(started))
+
+    async def _open(self, version: str | None) -> Engine:
+        """Beside requests where a bundle serves already."""
+        if self.engine is None:
+            return await asyncio.to_thread(open_engine, self.settings.bundles, version=version)
+        return await gently(open_engine, self.settings.bundles, version=version)
 
     def attach(self, engine: Engine) -> None:
         """Join an engine with what outlives it, before it serves."""

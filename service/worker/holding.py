@@ -12,6 +12,7 @@ import structlog
 
 from models.bundle import versions
 from models.errors import MissingArtifactError, ShortlistError
+from service.gently import gently
 from service.redis.link import RedisDownError
 from service.worker.decoder import Decoder, Opener
 from service.worker.worker import Worker
@@ -91,7 +92,7 @@ class Holding:
         opened, self._opened = self._opened, None
         if opened is not None and opened.version == version:
             return opened
-        return await asyncio.to_thread(self._open, version)
+        return await gently(self._open, version)
 
     async def _hold(self, version: str) -> None:
         started = time.perf_counter()
