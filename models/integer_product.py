@@ -4,7 +4,6 @@ The graph is one node, written here byte by byte: the package that writes such f
 """
 
 from functools import cache
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -67,9 +66,15 @@ def _bytes(field: int, value: bytes | str) -> bytes:
     return _varint(field << 3 | 2) + _varint(len(encoded)) + encoded
 
 
-def _tensor(name: str, kind: int, shape: tuple[int, ...], data: bytes) -> bytes:
+def _head(field: int, length: int) -> bytes:
+    """What stands before a field of so many bytes."""
+    return _varint(field << 3 | 2) + _varint(length)
+
+
+def _tensor(name: str, kind: int, shape: tuple[int, ...], length: int) -> bytes:
+    """A tensor without its bytes, which follow."""
     dims = b"".join(_number(1, size) for size in shape)
-    return dims + _number(2, kind) + _bytes(8, name) + _bytes(9, data)
+    return dims + _number(2, kind) + _bytes(8, name) + _head(9, length)
 
 
 def _value(name: str, kind: int, shape: tuple[str | int, ...]) -> bytes:
@@ -77,17 +82,21 @@ def _value(name: str, kind: int, shape: tuple[str | int, ...]) -> bytes:
     return _bytes(1, name) + _bytes(2, _bytes(1, _number(1, kind) + _bytes(2, dims)))
 
 
-def _model(codes: Codes) -> Any:
-    """ModelProto: `products = MatMulInteger(queries, codes.T, ZERO)`; field numbers are those of onnx.proto."""
+def _model(codes: Codes) -> bytes:
+    """ModelProto: `products = MatMulInteger(queries, codes.T, ZERO)`; field numbers are those of onnx.proto.
+
+    The codes, which may be large, are copied twice: once turned, once into their place.
+    """
     n, d = codes.shape
     inputs = b"".join(_bytes(1, name) for name in ("queries", "codes", "zero"))
     node = inputs + _bytes(2, "products") + _bytes(4, "MatMulInteger")
-    graph = (
-        _bytes(1, node)
-        + _bytes(2, "product")
-        + _bytes(5, _tensor("codes", _INT8, (d, n), codes.T.tobytes()))
-        + _bytes(5, _tensor("zero", _UINT8, (), bytes([ZERO])))
+    turned = np.ascontiguousarray(codes.T)
+    tensor = _tensor("codes", _INT8, (d, n), turned.nbytes)
+    before = _bytes(1, node) + _bytes(2, "product") + _head(5, len(tensor) + turned.nbytes) + tensor
+    after = (
+        _bytes(5, _tensor("zero", _UINT8, (), 1) + bytes([ZERO]))
         + _bytes(11, _value("queries", _UINT8, ("requests", d)))
         + _bytes(12, _value("products", _INT32, ("requests", n)))
     )
-    return _number(1, 9) + _bytes(7, graph) + _bytes(8, _number(2, 17))
+    graph = _head(7, len(before) + turned.nbytes + len(after))
+    return b"".join([_number(1, 9), _bytes(8, _number(2, 17)), graph, before, turned.data, after])
