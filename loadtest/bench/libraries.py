@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from loadtest.bench.row import Options, Row
 
@@ -15,6 +16,10 @@ DEPTH = 200
 """Items that `dr-prior` takes from the index."""
 HISTORY = 6
 """Items of the histories that the requests over HTTP carry, on average."""
+TOGETHER = 16
+"""Histories that are encoded at once under load."""
+SLOTS = 4
+"""The encoder's slots come in so many."""
 
 
 def current_folder(bundles: Path) -> Path:
@@ -51,17 +56,30 @@ def libraries(options: Options) -> Iterator[Row]:
     queries = np.ascontiguousarray(vectors[np.sort(drawn)], np.float32)
     figures = timed(lambda n: index.search(queries[n % N_QUERIES : n % N_QUERIES + 1], DEPTH), options.seconds)
     yield Row("libraries alone", f"FAISS {type(faiss.downcast_index(index)).__name__}, best {DEPTH}", figures)
-    yield Row("libraries alone", f"ONNX Runtime, query encoder, {HISTORY} items", _encoder(folder, options))
+    for requests in (1, TOGETHER):
+        name = f"ONNX Runtime, query encoder, {requests} x {HISTORY} items"
+        yield Row("libraries alone", name, _encoder(folder, options, requests))
 
 
-def _encoder(folder: Path, options: Options) -> dict[str, float | str]:
+def _encoder(folder: Path, options: Options, requests: int) -> dict[str, float | str]:
     import onnxruntime
 
     config = onnxruntime.SessionOptions()
     config.intra_op_num_threads = config.inter_op_num_threads = 1
     session = onnxruntime.InferenceSession(str(folder / "query_encoder.onnx"), config, ["CPUExecutionProvider"])
-    shape = [size if isinstance(size, int) else 1 for size in session.get_inputs()[0].shape]
-    shape[1] = HISTORY
-    drawn = np.random.default_rng(7).standard_normal(shape).astype(np.float32)
-    feeds = {"items": drawn, "lengths": np.array([HISTORY], np.int64)}
+    inputs = {each.name: each.shape for each in session.get_inputs()}
+    if "places" not in inputs:
+        return {"figures": "none: exported before histories were packed"}
+    feeds = _feeds(requests, *inputs["items"][1:])
     return timed(lambda _: session.run(None, feeds), options.seconds)
+
+
+def _feeds(requests: int, tokens: int, width: int) -> dict[str, npt.NDArray[Any]]:
+    """Random histories of `HISTORY` items, as the bundle's encoder takes them: packed, each with a few free slots."""
+    positions = HISTORY * tokens
+    there = np.tile(np.arange(-(-positions // SLOTS) * SLOTS) < positions, (requests, 1))
+    places = np.zeros(there.shape, np.int64)
+    places[there] = np.arange(requests * positions)
+    drawn = np.random.default_rng(7).standard_normal((requests * HISTORY, tokens, width)).astype(np.float32)
+    lengths = np.full(requests, positions, np.int64)
+    return {"items": drawn, "places": places, "rows": np.argwhere(there), "lengths": lengths}
