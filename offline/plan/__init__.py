@@ -1,0 +1,1 @@
+"""How much of everything a shop needs, from constants that were measured."""
