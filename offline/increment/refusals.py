@@ -15,6 +15,8 @@ from offline.ingest.sources import identified
 
 LEAST_KEPT = 0.5
 """Share of the items that a catalogue must still hold."""
+SMALL = 20
+"""A shop of fewer items may change its catalogue as it likes."""
 
 
 def check_new(base: Bundle, interactions: Sequence[Source]) -> None:
@@ -50,7 +52,7 @@ def check_whole(moves: Renumbering) -> None:
         InputError: more than half of the items are gone.
     """
     gone = int((moves.place == GONE).sum())
-    if gone > (1 - LEAST_KEPT) * len(moves.place):
+    if len(moves.place) >= SMALL and gone > (1 - LEAST_KEPT) * len(moves.place):
         raise InputError(
             "--items",
             found=f"a catalogue that lacks {gone:,} of the bundle's {len(moves.place):,} items",

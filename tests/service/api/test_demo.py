@@ -43,12 +43,12 @@ def demo(folder: Path, *flags: str) -> Iterator["subprocess.Popen[str]"]:
 @needs_data
 def test_the_demo_builds_once_and_then_serves_what_is_there(folder: Path) -> None:
     with demo(folder, "--no-serve") as process:
-        first, _ = process.communicate(timeout=170)
+        first, _ = process.communicate(timeout=600)
     assert process.returncode == 0, first
     assert "shortlist build" in first
     versions = sorted(path.name for path in (folder / "bundles").iterdir())
     with demo(folder, "--no-serve") as process:
-        second, _ = process.communicate(timeout=120)
+        second, _ = process.communicate(timeout=600)
     assert process.returncode == 0, second
     assert "shortlist build" not in second
     assert sorted(path.name for path in (folder / "bundles").iterdir()) == versions
@@ -72,7 +72,7 @@ def test_the_commands_that_the_demo_shows_work_when_pasted(folder: Path) -> None
             answer = subprocess.run(command, shell=True, capture_output=True, text=True, check=True).stdout
             assert '"item_id"' in answer, f"{command}: {answer}"
         process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=90)
+        process.communicate(timeout=300)
     assert process.returncode == 0
 
 
