@@ -14,9 +14,9 @@ import pyarrow.parquet as pq
 from models.bundle import layout
 from models.bundle.reader import Bundle
 from models.filters import Mask
+from models.item_facts import COLUMNS, ITEM_ID, WORDS, item_facts
 from models.retrieval import Items
 
-COLUMNS = ("title", "brand", "price", "categories", "rating_avg", "rating_count")
 MAX_WORDS = 16
 
 
@@ -59,7 +59,7 @@ def decode_cursor(cursor: str) -> str:
 
 
 class Catalogue:
-    """Reads what it needs on first use: most API processes are never asked for titles.
+    """Facts of items, mapped where the bundle has them in that form, else read on first use.
 
     Args:
         bundle: the bundle; its file is mapped at once, so that it may be deleted from then on.
@@ -67,30 +67,22 @@ class Catalogue:
 
     def __init__(self, bundle: Bundle) -> None:
         self._bundle = bundle
-        path = bundle.file(f"{layout.ITEMS}.parquet") if bundle.has(layout.ITEMS) else None
-        self._file = None if path is None else pa.memory_map(str(path))
+        named = (layout.ITEM_FACTS, layout.ITEM_FACTS), (layout.ITEMS, f"{layout.ITEMS}.parquet")
+        found = next((file for name, file in named if bundle.has(name)), None)
+        self._mapped = found == layout.ITEM_FACTS
+        self._file = None if found is None else pa.memory_map(str(bundle.file(found)))
 
     @cached_property
     def _table(self) -> pa.Table:
-        """The columns that the bundle has, of COLUMNS."""
+        """What `item_facts` makes of the catalogue."""
+        if self._mapped:
+            return pa.ipc.open_file(self._file).read_all()
         if self._file is None:
-            return pa.table({})
+            ids = self._bundle.ids.strings(np.arange(self._bundle.n_items, dtype=np.int32))
+            return item_facts(pa.table({ITEM_ID: ids}))
         file = pq.ParquetFile(self._file)
-        return file.read(columns=[name for name in COLUMNS if name in file.schema_arrow.names]).combine_chunks()
-
-    @cached_property
-    def _text(self) -> pa.Array:
-        """What words are looked for in: title, brand and id in lower case."""
-        n_items = self._bundle.n_items
-        ids = pa.array(self._bundle.ids.strings(np.arange(n_items, dtype=np.int32)), pa.large_string())
-        parts = [ids, *(self._strings(name) for name in ("title", "brand") if name in self._table.column_names)]
-        joined = pc.binary_join_element_wise(
-            *parts, pa.scalar(" ", pa.large_string()), null_handling="replace", null_replacement=""
-        )
-        return pc.utf8_lower(joined)
-
-    def _strings(self, name: str) -> pa.Array:
-        return pc.cast(self._table[name].combine_chunks(), pa.large_string())
+        wanted = [name for name in (ITEM_ID, *COLUMNS) if name in file.schema_arrow.names]
+        return item_facts(file.read(columns=wanted))
 
     @cached_property
     def _order(self) -> Items:
@@ -108,7 +100,7 @@ class Catalogue:
             return self._order
         mask = np.ones(self._bundle.n_items, np.bool_)
         for word in words:
-            mask &= pc.match_substring(self._text, word).to_numpy(zero_copy_only=False)
+            mask &= pc.match_substring(self._table[WORDS], word).to_numpy()
         return self._order[mask[self._order]]
 
     def search(self, text: str, *, cursor: str | None, limit: int) -> Page:
@@ -132,6 +124,8 @@ class Catalogue:
         index = self._bundle.ids.index(decode_cursor(cursor))
         if index < 0:
             raise CursorError("its item is not in the served bundle; start again without a cursor")
+        if found is self._order:
+            return int(self._place[index]) + 1
         return int(np.searchsorted(self._place[found], self._place[index], side="right"))
 
     def describe(self, items: Items, stock: Mask | None) -> list[dict[str, Any]]:
@@ -141,7 +135,7 @@ class Catalogue:
             items: item indices.
             stock: bool [n_items], what may be sold now; None = everything.
         """
-        rows = self._table.take(pa.array(items)).to_pylist() if self._table.num_columns else [{}] * len(items)
+        rows = self._table.drop_columns([WORDS]).take(pa.array(items)).to_pylist() or [{}] * len(items)
         ids = self._bundle.ids.strings(items)
         available = [True] * len(items) if stock is None else stock[items].tolist()
         known = zip(ids, rows, available, self._popularity(items), self._values(items), strict=True)

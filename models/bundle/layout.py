@@ -8,6 +8,9 @@ ITEMS = "items"
 """Table, n rows in item index order: item_id, title, brand, price, categories (list of list of string), available,
 rating_avg, rating_count and the co-purchase lists where the catalogue has them."""
 
+ITEM_FACTS = "item_facts.arrow"
+"""Arrow file, not compressed, so that all processes read one mapped copy: see `models.item_facts`."""
+
 ID_BYTES = "ids_bytes"
 """uint8: the ids' UTF-8 bytes, one after another in item index order."""
 ID_OFFSETS = "ids_offsets"

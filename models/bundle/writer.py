@@ -176,6 +176,19 @@ class BundleWriter:
         except OSError as error:
             raise _unwritten(path, error) from error
 
+    def add_mapped_table(self, name: str, table: pa.Table) -> None:
+        """Write an Arrow file of a layout name that carries its suffix, for readers that map it.
+
+        Raises:
+            BundleError: the disk refuses.
+        """
+        path = self._path(name)
+        try:
+            with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+                writer.write_table(table)
+        except OSError as error:
+            raise _unwritten(path, error) from error
+
     def add_file(self, name: str, source: Path) -> None:
         """Move a file in under a layout name that carries its suffix.
 

@@ -3,6 +3,7 @@
 import numpy as np
 
 from models.bundle import layout
+from models.item_facts import item_facts
 from offline.dataset import Inputs
 from offline.ingest.sources import identified
 from offline.jobs.base import Context, Facts, Job
@@ -15,6 +16,8 @@ def run(context: Context) -> Facts:
     writer.add_array(layout.ID_OFFSETS, dataset.ids.offsets)
     writer.add_array(layout.ID_SLOTS, dataset.ids.slots)
     writer.add_table(layout.ITEMS, dataset.items)
+    # Of the written table, so that equal catalogues make equal bytes however they came to be in memory.
+    writer.add_mapped_table(layout.ITEM_FACTS, item_facts(context.items()))
     available = np.asarray(dataset.items["available"].to_numpy(zero_copy_only=False), np.bool_)
     writer.add_array(layout.AVAILABLE, available)
     as_of = context.config.items.stock_as_of
@@ -36,6 +39,13 @@ JOB = Job(
     "items",
     "catalogue, ids, stock",
     run,
-    writes=(layout.ID_BYTES, layout.ID_OFFSETS, layout.ID_SLOTS, layout.ITEMS, layout.AVAILABLE),
+    writes=(
+        layout.ID_BYTES,
+        layout.ID_OFFSETS,
+        layout.ID_SLOTS,
+        layout.ITEMS,
+        layout.ITEM_FACTS,
+        layout.AVAILABLE,
+    ),
     reads_inputs=True,
 )
