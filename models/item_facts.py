@@ -14,13 +14,15 @@ def item_facts(items: pa.Table) -> pa.Table:
 
     >>> item_facts(pa.table({"item_id": ["B1"], "title": ["Red Lamp"], "stock": [3]})).to_pylist()
     [{'title': 'Red Lamp', 'words': 'b1 red lamp'}]
+    >>> item_facts(pa.table({"item_id": ["B1"]})).to_pylist()
+    [{'words': 'b1'}]
 
     Args:
         items: n rows with item_id.
     """
-    told = pa.table({name: _blanked(items[name]) for name in COLUMNS if name in items.column_names})
+    told = {name: _blanked(items[name]) for name in COLUMNS if name in items.column_names}
     # In one piece each: rows are taken out of a column of several pieces only after it was copied.
-    return told.append_column(WORDS, _words(items)).combine_chunks()
+    return pa.table(told | {WORDS: _words(items)}).combine_chunks()
 
 
 def _blanked(column: pa.ChunkedArray) -> pa.ChunkedArray:
