@@ -256,7 +256,8 @@ def test_whole_processes_run_on_a_cluster(redis_url: str, tmp_path: Path) -> Non
         assert httpx.post(f"{server.url}/events", json=click, timeout=60).json() == {"accepted": 1, "duplicates": 0}
         assert len(httpx.get(f"{server.url}/users/u/history", timeout=60).json()["items"]) == 1
         httpx.put(f"{server.url}/items/003/availability", json={"available": False}, timeout=60)
-        assert httpx.get(f"{server.url}/items/003", timeout=60).json()["available"] is False
+        answer = httpx.get(f"{server.url}/items/003", timeout=60)
+        assert answer.json().get("available") is False, answer.text
 
 
 def served(url: str, body: dict[str, object]) -> object:
