@@ -4,6 +4,7 @@ Each block is computed by the same function from the same memory-mapped arrays, 
 depend on where that is.
 """
 
+import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -17,6 +18,7 @@ from typing import Any
 import numpy.typing as npt
 
 from models.bundle.reader import map_array
+from models.bundle.stream import write_array
 from offline.config import EngineKind, EngineRules
 
 Array = npt.NDArray[Any]
@@ -50,6 +52,22 @@ def run_shards(shards: Shards, rules: EngineRules) -> Iterator[Result]:
     if rules.processes > 1 and shards.blocks > 1:
         return _in_processes(shards, min(rules.processes, shards.blocks))
     return _here(shards)
+
+
+def spread(
+    function: Callable[[Arrays, int], Result],
+    files: Mapping[str, Path],
+    arrays: Mapping[str, Array],
+    blocks: int,
+    rules: EngineRules,
+) -> Iterator[Result]:
+    """As `run_shards`, over `.npy` files and over arrays, which become temporary ones."""
+    with tempfile.TemporaryDirectory(prefix="shortlist-blocks-") as folder:
+        paths = dict(files)
+        for name, array in arrays.items():
+            paths[name] = Path(folder) / f"{name}.npy"
+            write_array(paths[name], array)
+        yield from run_shards(Shards(function, paths, blocks), rules)
 
 
 def _here(shards: Shards) -> Iterator[Result]:

@@ -1,11 +1,40 @@
 """What the network knows of an item: its text, its semantic ID and, if it was seen in training, itself."""
 
+from typing import NamedTuple
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from models.neural.config import ItemTokens, ItemVector, NetworkConfig
 from models.neural.tail import item_tails, with_tail
+
+
+class ItemRows(NamedTuple):
+    """What the vectors of some items are made of.
+
+    Attributes:
+        embeddings: float32 [n, text_width].
+        seen: float32 [n, 1]: 1 for items of the training histories, else 0.
+        tails: float32 [n, tail_width].
+        own: float32 [n, d]; None = items have no vectors of their own.
+    """
+
+    embeddings: Tensor
+    seen: Tensor
+    tails: Tensor
+    own: Tensor | None = None
+
+
+def served_vectors(config: NetworkConfig, text: nn.Module, rows: ItemRows) -> Tensor:
+    """float [n, d + tail], L2-normalised: what DR compares a query with, and what histories are made of.
+
+    `text` projects embeddings to float [n, d].
+    """
+    body = text(rows.embeddings)
+    if rows.own is not None:
+        body = body + rows.seen * rows.own
+    return with_tail(functional.normalize(body, dim=-1), rows.tails, config.tail_weight)
 
 
 class Items(nn.Module):
@@ -62,8 +91,13 @@ class Items(nn.Module):
         return self(self.texts(), everything)  # type: ignore[no-any-return]
 
     def served_vectors(self) -> Tensor:
-        """float [n, d + tail], L2-normalised: what DR compares a query with, and what histories are made of."""
-        return with_tail(self.vectors(self.texts()), self.tails, self.config.tail_weight)
+        """float [n, d + tail] of all items: see the function of that name."""
+        return served_vectors(self.config, self.text, self.rows())
+
+    def rows(self) -> ItemRows:
+        """What the vectors of all items are made of."""
+        own = self.own.weight if self.config.item_vector is ItemVector.TEXT_AND_ID else None
+        return ItemRows(self.embeddings, self.seen, self.tails, own)
 
     def served_inputs(self) -> Tensor:
         """float [n, tokens, d + tail]: all items as the exported encoder takes them in."""

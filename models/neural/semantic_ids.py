@@ -4,7 +4,7 @@ Residual k-means (the default, through FAISS) quantises an embedding, then what 
 (arXiv 2305.05065 section 3.1 describes the residual scheme). `models.neural.rqvae` learns the codebooks instead.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
@@ -15,6 +15,8 @@ import numpy.typing as npt
 
 Vectors = npt.NDArray[np.float32]
 Codes = npt.NDArray[np.int32]
+AT_ONCE = 8192
+"""Items that are assigned together."""
 
 
 class Quantiser(StrEnum):
@@ -80,22 +82,53 @@ class SemanticIds:
     report: IdReport
 
 
-def kmeans_ids(embeddings: Vectors, learnt_from: npt.NDArray[np.bool_], config: IdConfig) -> SemanticIds:
+def kmeans_ids(
+    embeddings: Vectors,
+    learnt_from: npt.NDArray[np.bool_],
+    config: IdConfig,
+    assigned: Callable[[Sequence[Vectors]], Iterable[Codes]] | None = None,
+) -> SemanticIds:
     """IDs of all items, codebooks learnt from some.
 
     Args:
         embeddings: float32 [n_items, d].
         learnt_from: bool [n_items]: items seen in training; the others are only assigned.
         config: levels, codebook size, seed.
+        assigned: codebooks -> codes of consecutive items, as `assign` gives them; None = computed here.
     """
-    residual = np.array(embeddings, np.float32)
-    columns = []
+    books = _books(np.array(embeddings[learnt_from], np.float32), config)
+    parts = assigned(books) if assigned else _assigned(embeddings, books)
+    quantised = np.concatenate(list(parts))
+    reconstruction = np.zeros(embeddings.shape, np.float32)
+    for level, book in enumerate(books):
+        reconstruction += book[quantised[:, level]]
+    return finished(quantised, embeddings, reconstruction, config)
+
+
+def _books(residual: Vectors, config: IdConfig) -> list[Vectors]:
+    """A codebook a level, learnt from what the levels before left of float32 [n, d] vectors, which are overwritten."""
+    books = []
     for level in range(config.levels):
-        centroids = _centroids(residual[learnt_from], config, seed=config.seed + level)
-        nearest = nearest_centroid(residual, centroids)
-        residual -= centroids[nearest]
-        columns.append(nearest)
-    return finished(np.stack(columns, axis=1), embeddings, embeddings - residual, config)
+        books.append(_centroids(residual, config, seed=config.seed + level))
+        residual -= books[-1][nearest_centroid(residual, books[-1])]
+    return books
+
+
+def assign(vectors: Vectors, books: Sequence[Vectors]) -> Codes:
+    """int32 [n, levels]: of float32 [n, d] vectors, the nearest centroid of each level, residual after residual.
+
+    To the last bit the distances depend on which vectors are assigned together, so all who shall agree divide the
+    items alike.
+    """
+    residual, columns = np.array(vectors, np.float32), []
+    for book in books:
+        columns.append(nearest_centroid(residual, book))
+        residual -= book[columns[-1]]
+    return np.stack(columns, axis=1)
+
+
+def _assigned(embeddings: Vectors, books: Sequence[Vectors]) -> Iterable[Codes]:
+    return (assign(embeddings[start : start + AT_ONCE], books) for start in range(0, len(embeddings), AT_ONCE))
 
 
 def finished(quantised: Codes, embeddings: Vectors, reconstruction: Vectors, config: IdConfig) -> SemanticIds:

@@ -1,6 +1,5 @@
 """What a job is, and what it is given."""
 
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,7 +10,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from models.bundle import layout
-from models.bundle.stream import write_array
 from models.bundle.writer import BundleWriter
 from models.errors import BundleError, ConfigError
 from models.ids import ItemIds
@@ -19,7 +17,7 @@ from offline.config import BuildConfig
 from offline.counts import Counts
 from offline.dataset import Dataset, Inputs, Keep, read_against, read_dataset
 from offline.progress import Reporter
-from offline.shards import Array, Arrays, Result, Shards, run_shards
+from offline.shards import Array, Arrays, Result, spread
 
 Facts = dict[str, Any]
 
@@ -104,12 +102,8 @@ class Context:
             count: number of blocks.
             extra: further arrays by name.
         """
-        with tempfile.TemporaryDirectory(prefix="shortlist-blocks-") as folder:
-            paths = {name: self.writer.folder / f"{name}.npy" for name in names}
-            for name, array in extra.items():
-                paths[name] = Path(folder) / f"{name}.npy"
-                write_array(paths[name], array)
-            yield from run_shards(Shards(function, paths, count), self.config.engine)
+        files = {name: self.writer.folder / f"{name}.npy" for name in names}
+        return spread(function, files, extra, count, self.config.engine)
 
     def close(self) -> None:
         """Free what was read."""

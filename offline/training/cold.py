@@ -30,6 +30,7 @@ def lean_on_neighbours(
     neighbours: npt.NDArray[np.int32],
     seen: npt.NDArray[np.bool_],
     config: ColdConfig,
+    part: range | None = None,
 ) -> Floats:
     """float32 [n, h], L2-normalised: the vectors, those of unseen items moved.
 
@@ -39,9 +40,11 @@ def lean_on_neighbours(
         neighbours: int32 [n, m]: text neighbours, best first, padded with -1.
         seen: bool [n]: items of training histories.
         config: how far.
+        part: consecutive items that are wanted; None = all.
     """
-    moved = np.array(vectors)
-    for item in np.flatnonzero(~seen).tolist():
+    part = part or range(len(vectors))
+    moved = np.array(vectors[part.start : part.stop])
+    for item in (np.flatnonzero(~seen[part.start : part.stop]) + part.start).tolist():
         near = neighbours[item][neighbours[item] >= 0]
         near = near[seen[near]][: config.neighbours]
         weights = np.maximum(embeddings[near] @ embeddings[item], 0) ** config.sharpness
@@ -49,5 +52,5 @@ def lean_on_neighbours(
         length = np.linalg.norm(direction)
         if length > 0:
             leaning = vectors[item] + config.weight * direction / length
-            moved[item] = leaning / np.linalg.norm(leaning)
+            moved[item - part.start] = leaning / np.linalg.norm(leaning)
     return moved

@@ -11,6 +11,7 @@ from models.errors import ConfigError
 from models.neural.config import Preset, TrainingConfig, changed, network_preset, training_preset
 from models.neural.semantic_ids import IdConfig, Quantiser
 from offline.commands import options
+from offline.config import EngineKind, EngineRules
 from offline.training.devices import DeviceChoice
 from offline.training.progress import TrainingProgress
 from offline.training.request import TrainRequest
@@ -48,6 +49,10 @@ def train_command(
     quantiser: Annotated[Quantiser, typer.Option("--quantiser", help="Of semantic IDs.")] = Quantiser.KMEANS,
     device: Annotated[DeviceChoice, typer.Option("--device", help="Where to train.")] = DeviceChoice.AUTO,
     threads: Annotated[int, typer.Option("--threads", min=1, help="Threads on the CPU.")] = 2,
+    engine: options.Engine = None,
+    master: options.Master = None,
+    work: options.Work = None,
+    processes: Annotated[int, typer.Option("--processes", min=1, help="On blocks of items, each with --threads.")] = 1,
     checkpoints: Checkpoints = None,
     activate: Annotated[bool, typer.Option("--activate/--keep-current", help="Serve the new version.")] = True,
 ) -> None:
@@ -55,6 +60,7 @@ def train_command(
 
     A training that was killed goes on where it was when the same command is given again. For several GPUs:
     torchrun --nproc-per-node N --no-python shortlist train ...
+    Semantic IDs are assigned and item vectors made in blocks of items: in --processes, or with --engine spark as tasks.
     """
     from offline.training.train import train
 
@@ -70,6 +76,7 @@ def train_command(
         epochs=epochs,
         device=device,
         threads=threads,
+        engine=EngineRules(kind=engine or EngineKind.DUCKDB, master=master, work=work, processes=processes),
         checkpoints=folder,
         activate=activate,
     )

@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import onnxruntime
 import torch
 from safetensors.torch import save_file
@@ -13,41 +12,34 @@ from torch import Tensor, nn
 from models.bundle import layout
 from models.bundle.writer import BundleWriter
 from models.errors import BundleError
-from models.neural.config import ItemTokens, ItemVector, TrainingConfig
+from models.neural.config import ItemTokens, TrainingConfig
 from models.neural.network import Network
 from models.neural.packed import PackedQueryEncoder
 from models.neural.packing import packed as packed_places
 from models.neural.query import QueryEncoder
 from models.neural.weights import HEADER
-from offline.training.cold import ColdConfig, lean_on_neighbours
+from offline.config import EngineRules
+from offline.training.item_vectors import item_vectors
 from offline.training.onnx import ITEMS, POSITIONS, REQUESTS, SLOTS, to_onnx
 
 TOLERANCE = 1e-4
 """Largest difference allowed between an ONNX query vector and torch's."""
 
 
-def export_network(network: Network, config: TrainingConfig, writer: BundleWriter) -> float:
+def export_network(network: Network, config: TrainingConfig, writer: BundleWriter, rules: EngineRules) -> float:
     """Write all artifacts of a trained network; returns the largest difference between ONNX and torch.
 
     Raises:
         BundleError: the ONNX encoder does not reproduce torch.
     """
     network = network.eval().cpu().float()
-    writer.add_array(layout.ITEM_VECTORS, _item_vectors(network, writer))
+    neighbours = writer.read_array(layout.TEXT_NEIGHBOURS) if writer.has(layout.TEXT_NEIGHBOURS) else None
+    writer.add_array(layout.ITEM_VECTORS, item_vectors(network.items, neighbours, rules))
     if network.config.tokens is ItemTokens.CODES:
         with torch.inference_mode():
             writer.add_array(layout.QUERY_INPUTS, network.items.inputs().numpy())
     write_generator(network, config, writer.folder / layout.GENERATOR)
     return export_query_encoder(network, config.history, writer.folder / layout.QUERY_ENCODER)
-
-
-@torch.inference_mode()
-def _item_vectors(network: Network, writer: BundleWriter) -> npt.NDArray[np.float32]:
-    vectors = network.items.served_vectors().numpy()
-    if network.config.item_vector is ItemVector.TEXT or not writer.has(layout.TEXT_NEIGHBOURS):
-        return vectors
-    neighbours, seen = writer.read_array(layout.TEXT_NEIGHBOURS), network.items.seen[:, 0].numpy() > 0
-    return lean_on_neighbours(vectors, network.items.embeddings.numpy(), neighbours, seen, ColdConfig())
 
 
 def export_query_encoder(network: Network, history: int, path: Path) -> float:

@@ -57,7 +57,7 @@ def fit(request: TrainRequest, embeddings: Floats, job: Job, place: Place, progr
     """
     seen = np.zeros(len(embeddings), np.bool_)
     seen[job.histories.items] = True
-    ids = semantic_ids(embeddings, seen, request.ids)
+    ids = semantic_ids(embeddings, seen, request.ids, request.rules())
     network = _network(request, embeddings, ids, seen)
     if applies(network.config):
         warm_start(network, job.histories, request.warm, request.config.seed)

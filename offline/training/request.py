@@ -6,6 +6,7 @@ from typing import Any
 
 from models.neural.config import Preset, TrainingConfig
 from models.neural.semantic_ids import IdConfig
+from offline.config import EngineRules
 from offline.training.devices import DeviceChoice
 from offline.training.index import IndexConfig
 from offline.training.warm_start import WarmStartConfig
@@ -27,6 +28,7 @@ class TrainRequest:
         epochs: stop after so many epochs of the schedule; None = validation decides.
         device: where to train.
         threads: of torch and FAISS.
+        engine: where blocks of items are computed, each with as many threads.
         checkpoints: folder of checkpoints; None = none are kept.
         activate: make the new version current.
     """
@@ -42,5 +44,10 @@ class TrainRequest:
     epochs: int | None = None
     device: DeviceChoice = DeviceChoice.AUTO
     threads: int = 1
+    engine: EngineRules = field(default_factory=EngineRules)
     checkpoints: Path | None = None
     activate: bool = True
+
+    def rules(self) -> EngineRules:
+        """Where blocks of items are computed, and by how many threads."""
+        return self.engine.model_copy(update={"threads": self.threads})

@@ -114,7 +114,7 @@ def _held_out(sequences: Sequences) -> HeldOut | None:
 
 def _export(request: TrainRequest, writer: BundleWriter, fitted: Fitted, histories: Histories) -> dict[str, Any]:
     write_semantic_ids(writer, fitted.ids, request.ids)
-    difference = export_network(fitted.network, request.config, writer)
+    difference = export_network(fitted.network, request.config, writer, request.rules())
     writer.add_table(layout.TRAINING_CURVES, fitted.curves.table())
     vectors = np.array(writer.read_array(layout.ITEM_VECTORS))
     index, facts = build_index(vectors, _some_queries(request, fitted, histories), request.index)
