@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import ParamSpec, TypeVar
 
-NICENESS = 5
-"""Added to the thread's: a third of the processor time of a thread that answers, where both want the same core. No
+NICENESS = 10
+"""Added to the thread's: a tenth of the processor time of a thread that answers, where both want the same core. No
 more, for a thread that has the interpreter must get on with it even where other programs are busy."""
 
 P = ParamSpec("P")
