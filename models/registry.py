@@ -23,6 +23,9 @@ MODULES: dict[RetrieverName, str] = {
 }
 """Each module states `REQUIRES` (layout names) and `open(bundle, name)`; heavy libraries are imported in the latter."""
 
+TRAINED = {layout.QUERY_ENCODER, layout.ITEM_VECTORS, layout.INDEX, layout.GENERATOR, layout.CODES}
+"""Artifacts that training writes, among others; the rest come from jobs."""
+
 
 def missing(bundle: Bundle, name: RetrieverName) -> tuple[str, ...]:
     """Artifacts that a retriever needs and the bundle lacks."""
@@ -33,10 +36,6 @@ def missing(bundle: Bundle, name: RetrieverName) -> tuple[str, ...]:
 def available(bundle: Bundle) -> tuple[RetrieverName, ...]:
     """The retrievers whose artifacts the bundle holds."""
     return tuple(name for name in RetrieverName if not missing(bundle, name))
-
-
-TRAINED = {layout.QUERY_ENCODER, layout.ITEM_VECTORS, layout.INDEX, layout.GENERATOR, layout.CODES}
-"""Artifacts that training writes, among others; the rest come from jobs."""
 
 
 def require(bundle: Bundle, names: Iterable[RetrieverName]) -> None:

@@ -113,7 +113,7 @@ class Runtime:
     async def _load(self, version: str | None) -> None:
         started = time.perf_counter()
         try:
-            engine = await self._open(version)
+            engine = await self.open(version)
         except (BundleError, OSError) as error:
             self._refuse(version, error)
             return
@@ -125,9 +125,14 @@ class Runtime:
             notice(engine)
         log.info("bundle serves", bundle=engine.version, items=engine.bundle.n_items, took_s=_since(started))
 
-    async def _open(self, version: str | None) -> Engine:
-        """Beside requests where a bundle serves already."""
-        if self.engine is None:
+    async def open(self, version: str | None) -> Engine:
+        """Open a bundle, gently where one serves already. Threads that ONNX Runtime starts for more than one in an
+        encoding would stay as nice, so then it is not gently.
+
+        Raises:
+            BundleError: it is refused.
+        """
+        if self.engine is None or self.settings.kernel_threads > 1:
             return await asyncio.to_thread(open_engine, self.settings.bundles, version=version)
         return await gently(open_engine, self.settings.bundles, version=version)
 

@@ -1,16 +1,13 @@
 """What an update refuses although it could be counted: it would spoil the bundle that serves."""
 
-import gzip
 from collections.abc import Sequence
-from itertools import islice
 from pathlib import Path
-
-import pyarrow.parquet as pq
 
 from models.bundle.reader import Bundle
 from models.errors import InputError
 from offline.increment.counts import GONE, Renumbering
 from offline.ingest.engine import Source
+from offline.ingest.files import has_rows
 from offline.ingest.sources import identified
 
 LEAST_KEPT = 0.5
@@ -28,21 +25,13 @@ def check_new(base: Bundle, interactions: Sequence[Source]) -> None:
     counted = base.manifest.sections.get("inputs", {}).values()
     for source in interactions:
         for path, told in identified(source):
-            if told and told in counted and _has_rows(Path(path)):
+            if told and told in counted and has_rows(Path(path)):
                 raise InputError(
                     str(path),
                     found=f"a file that bundle {base.version} holds already",
                     expected="new interactions",
                     remedy="Leave it out; after a roll back to a bundle without it, it can be given again.",
                 )
-
-
-def _has_rows(path: Path) -> bool:
-    if path.suffix == ".parquet":
-        return int(pq.read_metadata(path).num_rows) > 0
-    header = 0 if ".jsonl" in path.suffixes else 1
-    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as lines:
-        return len(list(islice((line for line in lines if line.strip()), header + 1))) > header
 
 
 def check_whole(moves: Renumbering) -> None:

@@ -13,7 +13,7 @@ from offline.dataset import Inputs
 from offline.datasets.output import BUILD, REPORT
 from offline.datasets.registry import DATASETS
 from offline.ingest.engine import literal
-from offline.ingest.files import ENDINGS, Format, format_of
+from offline.ingest.formats import ENDINGS, Format, format_of
 
 STARS = RatingScale(low=1, high=5)
 LIKED = RatingScale(low=0, high=1)

@@ -15,7 +15,9 @@ import pyarrow as pa
 from models.errors import InputError
 from offline.ingest.columns import FILE, ROW, TIMESTAMP, TIMESTAMP_NS, TIMESTAMP_WHOLE
 from offline.ingest.engine import Engine, Fields, Read, Source
-from offline.ingest.files import IDS, check_columns, format_of, read_files, refuse_id_type
+from offline.ingest.files import read_files
+from offline.ingest.formats import IDS, check_columns, format_of
+from offline.ingest.parquet import refuse_id_type
 from offline.ingest.sources import is_hidden, nothing_below
 from offline.spark.session import fetched, uri_of
 

@@ -8,9 +8,7 @@ import time
 import structlog
 
 from models.errors import BundleError
-from service.engine import open_engine
 from service.experiments.book import ExperimentBook
-from service.gently import gently
 from service.runtime import Runtime
 
 log = structlog.get_logger(__name__)
@@ -60,7 +58,7 @@ class Shadows:
 
     async def _open(self, version: str) -> None:
         try:
-            engine = await gently(open_engine, self._runtime.settings.bundles, version=version)
+            engine = await self._runtime.open(version)
         except (BundleError, OSError) as error:
             if version not in self._refused:
                 log.error("second bundle refused", bundle=version, reason=str(error))

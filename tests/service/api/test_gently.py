@@ -6,7 +6,9 @@ import threading
 
 import pytest
 
+from service import runtime
 from service.gently import NICENESS, gently
+from service.settings import Settings
 
 pytestmark = pytest.mark.anyio
 
@@ -30,3 +32,18 @@ async def test_arguments_and_errors_pass_through() -> None:
     assert await gently(int, "ff", base=16) == 255
     with pytest.raises(ValueError, match="invalid literal"):
         await gently(int, "x")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux keeps a niceness for each thread")
+@pytest.mark.parametrize("threads", [1, 2])
+async def test_a_second_bundle_opens_gently_unless_threads_that_stay_would_be_as_nice(
+    threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[int] = []
+    monkeypatch.setattr(runtime, "open_engine", lambda *_, **__: opened.append(niceness()[1]))
+    some = runtime.Runtime(Settings(kernel_threads=threads))
+    await some.open(None)
+    some.engine = object()  # type: ignore[assignment]
+    await some.open(None)
+    before = niceness()[1]
+    assert opened == [before, min(19, before + NICENESS) if threads == 1 else before]
