@@ -1,6 +1,7 @@
 """`shortlist plan`: memory, disk, build time and replicas for a shop."""
 
 import json
+import math
 from collections.abc import Iterator
 from typing import Annotated
 
@@ -24,9 +25,12 @@ def mix(text: str, constants: Constants) -> dict[str, float]:
     """
     known = sorted(constants.api["request_us"])
     try:
-        found = {name: float(share) for name, share in (part.split("=") for part in text.split(","))}
+        pairs = [(name, float(share)) for name, share in (part.split("=") for part in text.split(","))]
     except ValueError:
         raise _refused(repr(text), "NAME=SHARE, several with commas between") from None
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise _refused(repr(text), "each retriever once")
     if unknown := sorted(found.keys() - set(known)):
         raise _refused(f"no measured retriever {', '.join(unknown)}", f"one of {', '.join(known)}")
     if any(not 0 <= share <= 1 for share in found.values()) or abs(sum(found.values()) - 1) > 1e-6:
@@ -58,6 +62,10 @@ def plan_command(
 
     The constants stand in offline/plan/constants.toml, each beside the command that measured it.
     """
+    if not math.isfinite(qps * peak_factor * max(1.0, events_per_request)):
+        raise ConfigError(
+            "--qps", found=f"{qps:g}", expected="a finite load at the peak", remedy="Correct the numbers."
+        )
     constants = read_constants()
     shares = mix(retriever_mix, constants)
     shop = Shop(users, items, interactions, qps, shares, peak_factor, headroom, events_per_request, history)

@@ -27,6 +27,10 @@ def _files_of(source: Source) -> list[Path]:
             expected="a local file or folder",
             remedy="Copy it here, or read it with --engine spark.",
         )
+    if not source.exists():
+        raise InputError(
+            str(source), found="no such file", expected="a file, or a folder of Parquet files", remedy="Check the path."
+        )
     if not source.is_dir():
         return [source]
     below = (path for path in source.rglob("*.parquet") if not is_hidden(str(path.relative_to(source))))

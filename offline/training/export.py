@@ -22,6 +22,7 @@ from offline.config import EngineRules
 from offline.training.item_vectors import item_vectors
 from offline.training.onnx import ITEMS, POSITIONS, REQUESTS, SLOTS, to_onnx
 
+READABLE = 0o644
 TOLERANCE = 1e-4
 """Largest difference allowed between an ONNX query vector and torch's."""
 
@@ -86,6 +87,7 @@ def write_generator(network: Network, config: TrainingConfig, path: Path) -> Non
     path.unlink(missing_ok=True)
     facts = {"network": network.config.facts(), "history": config.history}
     save_file(tensors, path, {HEADER: json.dumps(facts)})
+    path.chmod(READABLE)  # it is written for its owner alone
 
 
 def generator_tensors(network: Network) -> dict[str, Tensor]:

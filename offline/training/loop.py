@@ -1,4 +1,8 @@
-"""The training loop: epochs of batches, validation, early stopping, checkpoints; resumable and reproducible."""
+"""The training loop: epochs of batches, validation, early stopping, checkpoints.
+
+A training that goes on from a checkpoint ends as one that was never stopped, and one thread gives the same weights each
+time. More threads may add up in another order and so differ in the last bits.
+"""
 
 import math
 import time

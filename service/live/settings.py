@@ -3,7 +3,7 @@
 from enum import StrEnum
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings
 
 DAY_S = 24 * 3600
@@ -43,6 +43,21 @@ class LiveSettings(BaseSettings):
         description="redis://, rediss:// or unix://, of a Redis Cluster redis+cluster:// or rediss+cluster:// with one "
         "host:port or several between commas; absent = `shortlist serve` starts a server of its own.",
     )
+
+    @field_validator("redis_url")
+    @classmethod
+    def _known_address(cls, url: SecretStr | None) -> SecretStr | None:
+        """Told at the start, not by each process that would connect."""
+        text = "" if url is None else url.get_secret_value()
+        scheme = text.partition("://")[0]
+        if scheme.endswith("+cluster"):
+            from service.redis.cluster import read_address
+
+            read_address(text)
+        elif text and scheme not in ("redis", "rediss", "unix"):
+            raise ValueError("an address that begins with redis://, rediss://, unix:// or redis+cluster://")
+        return url
+
     redis_maxmemory_mb: int = Field(
         default=512, ge=16, description="Memory of the embedded Redis; beyond it the histories used longest ago leave."
     )

@@ -67,9 +67,12 @@ def read_address(url: str) -> ClusterAddress:
     (('a', 7000), ('b', 6379), ('::1', 7001))
 
     Raises:
-        ConfigError: it names no host, a port that is none, or a database; the message shows no password.
+        ConfigError: it is no such address, names no host, a port that is none, or a database; the message shows no
+            password.
     """
     scheme, _, rest = url.partition("://")
+    if scheme not in SCHEMES:
+        raise _refused(f"{scheme}://", " or ".join(f"{known}://" for known in SCHEMES))
     where, mark, options = rest.partition("?")
     where, _, database = where.partition("/")
     login, at, hosts = where.rpartition("@")

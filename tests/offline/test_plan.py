@@ -77,7 +77,9 @@ def test_twice_the_requests_take_twice_the_processes() -> None:
     assert one.workers.count == 0
 
 
-@pytest.mark.parametrize("wrong", ["tgh-2", "tgh-2=x", "tgh-9=1", "tgh-2=0.5", "tgh-2=1.5,gr=-0.5", "tgh-2=nan"])
+@pytest.mark.parametrize(
+    "wrong", ["tgh-2", "tgh-2=x", "tgh-9=1", "tgh-2=0.5", "tgh-2=1.5,gr=-0.5", "tgh-2=nan", "gr=0.5,gr=0.5,dr=0.5"]
+)
 def test_a_wrong_mix_is_refused(wrong: str) -> None:
     with pytest.raises(ConfigError, match="--retriever-mix"):
         mix(wrong, read_constants())
@@ -93,6 +95,8 @@ def test_the_command_prints_sizes_and_assumptions() -> None:
     assert told["build"]["jobs_cpu_s"].keys() == read_constants().jobs.keys()
     assert told["assumptions"]
     assert CliRunner().invoke(app, ["plan", "--users", "0", *shop[3:]]).exit_code == 2
+    endless = CliRunner().invoke(app, [*shop[:-1], "inf"])
+    assert isinstance(endless.exception, ConfigError)
 
 
 def test_every_table_of_constants_says_what_measured_it() -> None:

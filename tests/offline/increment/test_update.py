@@ -177,6 +177,8 @@ def test_a_day_is_counted_once_a_catalogue_is_given_whole_and_a_roll_back_can_be
     day = rows_file(tmp_path / "1.parquet", [row("v", "i1", "8"), row("v", "i2", "9")])
     update(UpdateRequest(root, states, Inputs((day,))), QUIET)
     once = Bundle.open(root).manifest.statistics
+    with pytest.raises(InputError, match="no such file"):
+        update(UpdateRequest(root, states, Inputs((tmp_path / "none.csv",))), QUIET)
     with pytest.raises(InputError, match="holds already"):
         update(UpdateRequest(root, states, Inputs((day,))), QUIET)
     none = rows_file(tmp_path / "none.parquet", [])

@@ -50,6 +50,11 @@ def test_the_new_version_serves_dr_its_prior_fused_and_gr(bundle: Bundle) -> Non
         assert len(found.items) == 3
 
 
+def test_another_user_than_the_trainer_can_read_every_file(bundle: Bundle) -> None:
+    unreadable = [name for name in bundle.manifest.files if not (bundle.path / name).stat().st_mode & 0o004]
+    assert not unreadable
+
+
 def test_the_manifest_says_what_was_trained_and_how_well(bundle: Bundle) -> None:
     facts = bundle.manifest.sections["training"]
     assert facts["preset"] == "compact"

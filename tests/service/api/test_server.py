@@ -220,3 +220,16 @@ def test_a_bad_secret_is_named_and_not_shown(monkeypatch: pytest.MonkeyPatch, va
         read_settings()
     assert f"SHORTLIST_{variable}" in str(refused.value)
     assert SECRET not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["http://:secret@a", "a:6379", "rediss+clusters://:secret@a", "redis+cluster://", "redis+cluster://:secret@a:x"],
+)
+def test_an_address_of_redis_that_is_none_is_told_at_the_start_without_its_password(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHORTLIST_REDIS_URL", url)
+    with pytest.raises(ConfigError, match="SHORTLIST_REDIS_URL") as caught:
+        read_settings()
+    assert "secret" not in str(caught.value)

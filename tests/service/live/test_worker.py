@@ -18,6 +18,7 @@ from service.redis import keys
 from service.redis.link import RedisLink
 from service.worker.client import ClientConfig, GrClient
 from service.worker.config import WorkerConfig
+from service.worker.decoder import WARM_RUNS
 from service.worker.pace import Pace
 from service.worker.queue import Checked, Queue, Ticket
 from service.worker.wire import decode_query, encode_query
@@ -27,7 +28,7 @@ from .conftest import until
 from .decoders import N_ITEMS, VERSION, EchoDecoder, answer, query
 
 pytestmark = pytest.mark.anyio
-WARM_BATCHES = 4
+WARM_BATCHES = 2 * WARM_RUNS
 RANDOM_REQUESTS = 10_000
 Start = Callable[..., Awaitable[Worker]]
 
