@@ -141,7 +141,20 @@ def both(first: Mask | None, second: Mask | None) -> Mask | None:
     return first & second
 
 
+def known_once(items: Items) -> Items:
+    """int32, ascending, read-only: the item indices among some, unknown ones (-1) and repeats left out.
+
+    >>> known_once(np.array([5, -1, 2, 5], np.int32)).tolist()
+    [2, 5]
+    """
+    ordered = np.sort(items)
+    keep = ordered >= 0
+    keep[1:] &= ordered[1:] != ordered[:-1]
+    known: Items = ordered[keep].astype(np.int32, copy=False)
+    known.flags.writeable = False
+    return known
+
+
 def eligible(n_items: int, mask: Mask | None, blocked: Items) -> Eligible:
     """What may be returned, given seen and excluded items in any order, repeats and unknown ones (-1) among them."""
-    unique = np.unique(blocked)
-    return Eligible(n_items, mask, unique[unique >= 0].astype(np.int32))
+    return Eligible(n_items, mask, known_once(blocked))

@@ -7,16 +7,79 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 import xxhash
 
 from models.errors import InputError
+from models.kernels import compiled, read_only
+from models.prefetch import prefetch
 from models.retrieval import Items
+from models.xxh64 import xxh64
 
 UNKNOWN = -1
+SLOT_BYTES = 4
+
+Bytes = npt.NDArray[np.uint8]
+Offsets = npt.NDArray[np.int64]
+
+
+class Cut(NamedTuple):
+    """Ids as stretches of one text: the first is text[begins[0]:ends[0]].
+
+    Attributes:
+        text: uint8, UTF-8.
+        begins, ends: int64 [n].
+    """
+
+    text: Bytes
+    begins: Offsets
+    ends: Offsets
+
+
+def cut(ids: Sequence[str]) -> Cut:
+    """Ids one after another. A lone surrogate becomes bytes that no id has."""
+    text = "".join(ids)
+    if text.isascii():
+        joined, lengths = text.encode(), map(len, ids)
+    else:
+        encoded = [one.encode("utf-8", "surrogatepass") for one in ids]
+        joined, lengths = b"".join(encoded), map(len, encoded)
+    offsets = np.zeros(len(ids) + 1, np.int64)
+    np.cumsum(np.fromiter(lengths, np.int64, len(ids)), out=offsets[1:])
+    offsets.flags.writeable = False
+    return Cut(np.frombuffer(joined, np.uint8), offsets[:-1], offsets[1:])
+
+
+@compiled
+def _is_same(data: Bytes, start: int, text: Bytes, begin: int, length: int) -> bool:
+    for place in range(length):  # noqa: SIM110 - generators do not compile
+        if data[start + place] != text[begin + place]:
+            return False
+    return True
+
+
+@compiled
+def _find(
+    data: Bytes, offsets: Offsets, slots: Items, text: Bytes, begins: Offsets, ends: Offsets, found: Items
+) -> None:
+    """Hash all, so that their slots are at hand when they are looked at."""
+    mask, places = len(slots) - 1, np.empty(len(begins), np.int64)
+    for row in range(len(begins)):
+        places[row] = np.int64(xxh64(text, begins[row], ends[row]) & np.uint64(mask))
+        prefetch(slots, places[row], SLOT_BYTES)
+    for row in range(len(begins)):
+        begin, length, place = begins[row], ends[row] - begins[row], places[row]
+        item = slots[place]
+        while item != UNKNOWN:
+            start = offsets[item]
+            if offsets[item + 1] - start == length and _is_same(data, start, text, begin, length):
+                break
+            place = (place + 1) & mask
+            item = slots[place]
+        found[row] = item
 
 
 def _place(hashes: npt.NDArray[np.uint64], n_slots: int) -> Items:
@@ -116,7 +179,7 @@ class ItemIds:
         return self.find((item_id,))[0]
 
     def find(self, ids: Iterable[str]) -> list[int]:
-        """The item index of each id, -1 where unknown."""
+        """The item index of each id, -1 where unknown; for a few."""
         data, offsets, slots = self._views
         mask, digest = len(slots) - 1, xxhash.xxh64_intdigest
         indices = []
@@ -133,8 +196,14 @@ class ItemIds:
         return indices
 
     def indices(self, ids: Sequence[str]) -> Items:
-        """int32 [len(ids)]: the item index of each id, -1 where unknown."""
-        return np.array(self.find(ids), np.int32)
+        """int32 [len(ids)]: the item index of each id, -1 where unknown; for many at once."""
+        return self.at(cut(ids))
+
+    def at(self, ids: Cut) -> Items:
+        """int32 [n]: likewise, of ids that are bytes already."""
+        found: Items = np.empty(len(ids.begins), np.int32)
+        _find(read_only(self.data), read_only(self.offsets), read_only(self.slots), *ids, found)
+        return found
 
     def strings(self, items: Items) -> list[str]:
         """The ids of item indices, each of which must exist."""

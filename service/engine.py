@@ -15,6 +15,7 @@ from models.registry import available, open_retriever
 from models.retrieval import NO_ITEMS, Eligible, Items, Query, Retriever
 from models.words import RetrieverName
 from service.catalogue import Catalogue
+from service.excluded import LONG_BODY, take_exclusions
 from service.item_rows import ItemRows
 from service.ports import StockMask
 
@@ -23,6 +24,7 @@ REMOTE = frozenset({RetrieverName.GR})
 """Retrievers that run in a worker process."""
 WARM_K = 50
 WARM_ROUNDS = 2
+WARM_BODY = b'{"exclude":["' + b'","'.join([b"-"] * LONG_BODY) + b'"]}'
 
 log = structlog.get_logger(__name__)
 
@@ -118,6 +120,9 @@ def warm(engine: Engine) -> None:
     everything = Eligible(n_items)
     half = Eligible(n_items, np.arange(n_items) % 2 == 0, np.sort(history))
     engine.filters.mask(Filter(("",), ("",), 0.0))  # reads the tables of names
+    taken = take_exclusions(WARM_BODY)
+    if taken is not None:
+        engine.bundle.ids.at(taken.ids)
     for name, retriever in engine.retrievers.items():
         for _ in range(WARM_ROUNDS):
             for query in (

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from models.filters import Filter, both
+from models.filters import Filter, both, known_once
+from models.ids import Cut
 from models.retrieval import NO_ITEMS, Eligible, Items, Query, ValueParams
 from models.words import FallbackReason, RetrieverName
 from service.chain import Plan
@@ -61,12 +62,23 @@ def _sorted_items(indices: set[int]) -> Items:
     return items
 
 
+def _blocked(engine: Engine, request: RecommendRequest, seen: Sequence[int], excluded: Cut | None) -> Items:
+    """Seen items, unless they may be returned, and excluded ones; Python's sets suit the few, arrays the many."""
+    seen = seen if request.exclude_seen else ()
+    if excluded is None and not request.exclude:
+        return _sorted_items(set(seen))
+    ids = engine.bundle.ids
+    barred = ids.indices(request.exclude) if excluded is None else ids.at(excluded)
+    return known_once(np.concatenate([barred, np.array(seen, np.int32)]))
+
+
 def resolve(
     engine: Engine,
     request: RecommendRequest,
     retriever: RetrieverName,
     *,
     past: Past,
+    excluded: Cut | None,
     assignment: Assignment | None,
     deadline: float,
 ) -> tuple[Plan, list[str]]:
@@ -77,19 +89,17 @@ def resolve(
         request: the request.
         retriever: who is to answer.
         past: the history.
+        excluded: exclusions that were read apart from the request, which then names none.
         assignment: an experiment's decision; its parameters win over the request's.
         deadline: on the clock of `time.monotonic`, in seconds.
     """
     ids = past.item_ids[-MAX_HISTORY:]
     found = engine.bundle.ids.find(ids)
     unknown = list(dict.fromkeys(i for i, at in zip(ids, found, strict=True) if at < 0)) if -1 in found else []
-    blocked = set(found) if request.exclude_seen else set()
-    if request.exclude:
-        blocked.update(engine.bundle.ids.find(request.exclude))
     query = Query(
         history=np.array([at for at in found if at >= 0] if unknown else found, np.int32),
         k=request.k,
-        eligible=Eligible(engine.bundle.n_items, _mask(engine, request), _sorted_items(blocked)),
+        eligible=Eligible(engine.bundle.n_items, _mask(engine, request), _blocked(engine, request, found, excluded)),
         order=(assignment and assignment.order) or request.order,
         value=(assignment and assignment.value) or _value(request.value),
         beam=(assignment and assignment.beam) or request.beam,

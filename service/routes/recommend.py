@@ -7,10 +7,11 @@ from http import HTTPStatus
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from models.words import FallbackReason, RetrieverName
-from service.body import read_model
+from service.body import check_media_type, read_body
 from service.chain import Outcome
 from service.engine import Engine
 from service.exchange import Exchange, exchange_of
+from service.excluded import Asked, read_asked
 from service.ports import Assignment, Served, StageError
 from service.problems import FieldError, ProblemError, ProblemKind, bad_fields, unavailable
 from service.resolve import Past, resolve
@@ -42,8 +43,10 @@ class Recommend:
         """Answer one request."""
         exchange = exchange_of(scope)
         exchange.route = self._route
-        request = await read_model(RecommendRequest, scope, receive, limit=self._limit, timeout_s=self._timeout_s)
-        served = await self._serve(request, exchange)
+        check_media_type(exchange)
+        asked = read_asked(await read_body(receive, limit=self._limit, timeout_s=self._timeout_s))
+        request = asked.request
+        served = await self._serve(asked, exchange)
         took_ms = (time.monotonic() - exchange.started) * 1e3
         body = render(exchange, request.user_id, served, took_ms)
         await send_json(send, body, server_timing(served.timings, took_ms))
@@ -51,13 +54,16 @@ class Recommend:
         if self._runtime.exposures is not None:
             self._runtime.exposures.record(exchange.request_id, request, served)
 
-    async def _serve(self, request: RecommendRequest, exchange: Exchange) -> Served:
+    async def _serve(self, asked: Asked, exchange: Exchange) -> Served:
+        request, excluded = asked
         engine = self._runtime.require_engine()
         deadline = exchange.started + (request.deadline_ms or self._deadline_ms) / 1e3
         assignment, retriever = self._assign(request)
         engine, lost = self._shadow(engine, assignment)
         past = Past(request.history) if request.history is not None else await self._stored(request, deadline)
-        plan, unknown = resolve(engine, request, retriever, past=past, assignment=assignment, deadline=deadline)
+        plan, unknown = resolve(
+            engine, request, retriever, past=past, excluded=excluded, assignment=assignment, deadline=deadline
+        )
         if lost is not None and not request.fallback:
             raise unavailable("The variant's bundle is not loaded, and no fallback was wanted.", reason=lost)
         outcome = await self._runtime.chain.answer(engine, plan)

@@ -25,6 +25,13 @@ def test_an_id_that_the_catalogue_lacks_is_unknown(ids: list[str], others: list[
     assert [known.index(other) >= 0 for other in others] == [other in ids for other in others]
 
 
+@given(ids=id_lists, others=st.lists(st.text(max_size=300)))
+def test_many_ids_are_found_at_once_as_one_by_one(ids: list[str], others: list[str]) -> None:
+    known = ItemIds.from_strings(ids)
+    asked = [*others, *ids, *others, *ids[:3]]
+    assert known.indices(asked).tolist() == known.find(asked) == [known.index(one) for one in asked]
+
+
 def test_ids_that_look_alike_are_different_items() -> None:
     alike = ["007", "7", "7.0", " 7", "7 ", "é", "e\u0301", "A", "a", "a\x00", "a\n"]
     known = ItemIds.from_strings(alike)
@@ -34,6 +41,12 @@ def test_ids_that_look_alike_are_different_items() -> None:
 @pytest.mark.parametrize("text", ["\ud800", "", "x" * 100_000])
 def test_text_that_no_id_can_be_is_unknown(text: str) -> None:
     assert ItemIds.from_strings(["x"]).index(text) == -1
+    assert ItemIds.from_strings(["x"]).indices([text, "x", text]).tolist() == [-1, 0, -1]
+
+
+def test_no_ids_are_found_in_no_catalogue() -> None:
+    assert ItemIds.from_strings([]).indices([]).tolist() == []
+    assert ItemIds.from_strings([]).indices(["a"]).tolist() == [-1]
 
 
 @pytest.mark.parametrize(
