@@ -17,6 +17,7 @@ import numpy.typing as npt
 from models.chosen import rule_of
 from models.integer_product import LARGEST, ZERO, IntegerProduct
 from models.kernels import compiled, compiled_greatest, read_only
+from models.prefetch import prefetch
 from models.retrieval import Eligible
 from models.similarity import Floats, Items, Mask, dot
 from models.topk import Keys, best, listed, pack, unpack
@@ -26,6 +27,8 @@ AT_ONCE = 16
 FEW = 512
 """So many items are compared one by one, which takes no longer than the integer products do."""
 
+_AHEAD = 4
+"""Items whose vectors are asked for before their turn, found to serve best."""
 _ENCODED = 8192
 _BLOCK = 16
 _NEVER = np.float32(-np.inf)
@@ -153,6 +156,8 @@ def _compare(vectors: Floats, query: Floats, items: Items) -> Keys:
     """Keys of some items by their cosine with a query."""
     scores, keys = np.empty(len(items), np.float32), np.empty(len(items), np.int64)
     for place in range(len(items)):
+        if place + _AHEAD < len(items):
+            prefetch(vectors, items[place + _AHEAD], vectors.shape[1] * 4)
         scores[place] = dot(vectors[items[place]], query)
     pack(scores, items, keys)
     return keys

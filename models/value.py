@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -154,17 +155,24 @@ def effective_weights(weights: Sequence[float], present: Sequence[bool]) -> Doub
     return kept / total if total > 0 else kept
 
 
+@lru_cache(maxsize=1024)
+def kept_weights(weights: tuple[float, ...], present: tuple[bool, ...]) -> Doubles:
+    """What `effective_weights` gives, read-only, kept for the next request that asks for the same."""
+    return read_only(effective_weights(weights, present))
+
+
 def item_values(components: Floats, weights: Sequence[float], present: Sequence[bool] = (True, True, True)) -> Floats:
     """`v_i = wp * pop_i + wr * rate_i + wb * brand_i`, float32 [n].
 
     >>> item_values(np.array([[1.0, 0.0, 0.5]], np.float32), (0.25, 0.25, 0.5)).tolist()
     [0.5]
     """
-    return _weighted(read_only(components), effective_weights(weights, present))
+    return weighted(read_only(components), read_only(effective_weights(weights, present)))
 
 
 @compiled
-def _weighted(components: Floats, weights: Doubles) -> Floats:
+def weighted(components: Floats, weights: Doubles) -> Floats:
+    """Weighted sums of components [n, 3], float32 [n]."""
     values = np.empty(len(components), np.float32)
     for place in range(len(components)):
         total = 0.0

@@ -75,7 +75,7 @@ class PackedQueryEncoder(nn.Module):
         for layer in layers[:-1]:
             x = layer.everywhere(x, places, rows, bias)
         newest = places.gather(1, lengths[:, None] - 1)[:, 0]
-        x = layers[-1].at(newest, x, places, self.bias.transpose(0, 1)[lengths - 1][:, :, None, :slots])
+        x = layers[-1].at(newest, x, places, self.bias.transpose(0, 1)[lengths - 1][:, :, :slots])
         recent = _mean(body, places, self.recency, lengths)
         return functional.normalize(encoder.query(encoder.norm(x)) + recent, dim=-1)
 
@@ -106,13 +106,19 @@ class PackedBlock:
         return self._rest(x, mixed.index_select(0, back.flatten()).view(x.shape[0], -1))
 
     def at(self, newest: Tensor, x: Tensor, places: Tensor, bias: Tensor) -> Tensor:
-        """Positions int64 [B] alone after the layer, [B, d]."""
+        """Positions int64 [B] alone after the layer, [B, d].
+
+        A single query attends, so it is cheaper to take the query into the space of the positions than all positions
+        into that of the keys, and to mix positions before they become values: (W_q x)' (W_k y) = (W_k' W_q x)' y.
+        """
         y = self.block.norm_attention(x)
-        query = functional.linear(y[newest], self.query).view(newest.shape[0], self.heads, 1, self.width)
-        parts = functional.linear(y, self.key_value).view(-1, self.width)
-        keys, values = (self._in_slots(parts, places, part, 2) for part in range(2))
-        mixed = (query @ keys.transpose(2, 3) + bias).softmax(-1) @ values
-        return self._rest(x[newest], mixed.view(newest.shape[0], -1))
+        context = y[places]  # [B, S, d]
+        query = functional.linear(y[newest], self.query).view(-1, self.heads, self.width)
+        keys, values = self.key_value.view(2, self.heads, self.width, -1)
+        turned = torch.stack([query[:, head] @ key for head, key in enumerate(keys)], 1)  # [B, H, d]
+        mixed = (turned @ context.transpose(1, 2) + bias).softmax(-1) @ context
+        heads = [functional.linear(mixed[:, head], value) for head, value in enumerate(values)]
+        return self._rest(x[newest], torch.cat(heads, 1))
 
     def _in_slots(self, parts: Tensor, places: Tensor, part: int, of: int) -> Tensor:
         """[B, H, S, w]: one of so many parts that lie beside each other."""

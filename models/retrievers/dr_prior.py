@@ -10,10 +10,11 @@ from models.backfill import Backfill
 from models.bundle import layout
 from models.bundle.reader import Bundle
 from models.dense import Dense
-from models.retrieval import Candidates, Items, Query, StageClock, ValueParams, with_history
+from models.kernels import compiled
+from models.retrieval import Candidates, Items, Query, StageClock, with_history
 from models.similarity import Floats
-from models.topk import ranked
-from models.value import item_values, present_components, prior_scores
+from models.topk import Keys, best, listed, pack
+from models.value import Doubles, kept_weights, present_components, prior_scores, weighted
 from models.words import SOURCE_CODE, RetrieverName, Source
 
 REQUIRES = (*dense.REQUIRES, *backfill.REQUIRES, layout.VALUE_COMPONENTS)
@@ -46,13 +47,22 @@ class DrPriorRetriever:
         return [replace(found, stages=clock.taken) for found in lists]
 
     def _rerank(self, query: Query, items: Items, similarities: Floats) -> Candidates:
-        scores = prior_scores(similarities, self._values(items, query.value), query.value.alpha)
-        items, scores = ranked(items, scores, query.k)
+        weights = kept_weights(query.value.weights, self._present)
+        keys = _mixed(self._components, items, similarities, weights, query.value.alpha, query.k)
+        items, scores = listed(keys)
         sources = np.full(len(items), _DR, np.uint8)
         return self._backfill.complete(query, int(query.history[-1]), items, scores, sources)
 
-    def _values(self, items: Items, value: ValueParams) -> Floats:
-        return item_values(self._components[items], value.weights, self._present)
+
+@compiled
+def _mixed(components: Floats, items: Items, similarities: Floats, weights: Doubles, alpha: float, depth: int) -> Keys:
+    """Keys of the best of a pool by mixed score, best first."""
+    own = np.empty((len(items), components.shape[1]), np.float32)
+    for place in range(len(items)):
+        own[place] = components[items[place]]
+    scores, keys = prior_scores(similarities, weighted(own, weights), alpha), np.empty(len(items), np.int64)
+    pack(scores, items, keys)
+    return best(keys, depth)
 
 
 def open(bundle: Bundle, name: RetrieverName) -> DrPriorRetriever:  # noqa: A001
