@@ -13,14 +13,16 @@ from models.bundle.reader import Bundle
 from models.chosen import Chosen, Rule, finished, may_enter, room_for, rule_of
 from models.kernels import compiled, read_only
 from models.popular import Popular, add_popular, most_popular
-from models.retrieval import NO_ITEMS, Candidates, Query
-from models.similarity import Floats, Items, dot, nearest
+from models.prefetch import prefetch
+from models.retrieval import Candidates, Eligible, Query
+from models.ring_lists import ROW_BYTES, ROWS_AHEAD
+from models.similarity import Floats, Items, Mask, dot, is_blank
+from models.topk import Keys, best, listed, pack
 from models.words import SOURCE_CODE, Source
 
 REQUIRES = (layout.EMBEDDINGS, layout.TEXT_NEIGHBOURS, layout.POPULARITY, layout.POPULAR_ORDER)
 """Artifacts that filling a list needs."""
 
-_NONE_BLOCKED = read_only(NO_ITEMS)
 _BACKFILL = SOURCE_CODE[Source.BACKFILL]
 
 
@@ -36,6 +38,26 @@ def add_neighbours(embeddings: Floats, anchor: int, row: Items, rule: Rule, sour
             out.items[n], out.scores[n], out.sources[n] = item, ceiling, source
             n += 1
     return n
+
+
+@compiled
+def _nearest(embeddings: Floats, anchor: int, items: Items, depth: int) -> Keys:
+    """The items with text that are nearest to an anchor, itself left out."""
+    members, scores, found = np.empty(len(items), np.int32), np.empty(len(items), np.float32), 0
+    for place in range(len(items)):
+        if place + ROWS_AHEAD < len(items):
+            prefetch(embeddings, items[place + ROWS_AHEAD], ROW_BYTES)
+        item = items[place]
+        if item != anchor and not is_blank(embeddings[item]):
+            members[found], scores[found] = item, dot(embeddings[anchor], embeddings[item])
+            found += 1
+    keys = np.empty(found, np.int64)
+    pack(scores[:found], members[:found], keys)
+    return best(keys, depth)
+
+
+def _allowed(mask: Mask, few: Items | None) -> Items:
+    return read_only(np.flatnonzero(mask).astype(np.int32) if few is None else few)
 
 
 class Backfill:
@@ -67,7 +89,7 @@ class Backfill:
             n: how many are chosen.
         """
         if n < query.k and query.fill:
-            n = self._fill(rule, anchor, out, n)
+            n = self._fill(query.eligible, rule, anchor, out, n)
         return finished(out, n)
 
     def complete(
@@ -80,13 +102,13 @@ class Backfill:
         out.items[:n], out.scores[:n], out.sources[:n] = items, scores, sources
         return self.finish(query, rule_of(query.eligible), anchor, out, n)
 
-    def _fill(self, rule: Rule, anchor: int, out: Chosen, n: int) -> int:
+    def _fill(self, eligible: Eligible, rule: Rule, anchor: int, out: Chosen, n: int) -> int:
         row = self.neighbours[anchor]
         n = add_neighbours(self.embeddings, anchor, row, rule, _BACKFILL, out, n)
-        if n < len(out.items) and len(rule.mask) and row[0] >= 0:
-            near, _ = nearest(self.embeddings, anchor, rule.mask, _NONE_BLOCKED, len(row))
+        if n < len(out.items) and eligible.mask is not None and row[0] >= 0:
+            near, _ = listed(_nearest(self.embeddings, anchor, _allowed(eligible.mask, eligible.few), len(row)))
             n = add_neighbours(self.embeddings, anchor, read_only(near), rule, _BACKFILL, out, n)
         if n < len(out.items):
             ceiling = float(out.scores[n - 1]) if n else np.inf
-            n = add_popular(self.popular, rule, _BACKFILL, ceiling, out, n)
+            n = add_popular(self.popular.among(eligible), rule, _BACKFILL, ceiling, out, n)
         return n

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from threading import Lock
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,8 @@ from models.retrieval import Eligible, Items
 Mask = npt.NDArray[np.bool_]
 
 CACHED_MASK_BYTES = 32 * 2**20
+FEW = 32
+"""A filter that keeps at most one item in so many has these listed, too: an eighth more than its mask."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,32 @@ class Filter:
     def is_empty(self) -> bool:
         """Whether every item matches."""
         return not self.brand and not self.category and self.price_gte is None and self.price_lte is None
+
+
+class Kept(NamedTuple):
+    """What a rule keeps of a catalogue; read-only arrays.
+
+    Attributes:
+        mask: bool [n_items], or None = everything.
+        few: int32, ascending, the same items, where they are few; else None.
+    """
+
+    mask: Mask | None = None
+    few: Items | None = None
+
+    def within(self, mask: Mask | None) -> "Kept":
+        """What another rule keeps of it; None keeps all."""
+        few = self.few if self.few is None or mask is None else self.few[mask[self.few]]
+        return Kept(both(self.mask, mask), few)
+
+
+def _kept(mask: Mask) -> Kept:
+    mask.flags.writeable = False
+    if np.count_nonzero(mask) * FEW > len(mask):
+        return Kept(mask)
+    few: Items = np.flatnonzero(mask).astype(np.int32)
+    few.flags.writeable = False
+    return Kept(mask, few)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +92,7 @@ def _postings(names: list[str], codes: npt.NDArray[np.int32], items: Items) -> _
 
 
 class FilterIndex:
-    """Filters over one bundle; masks of recent filters are kept (32 MiB at most, and at least one).
+    """Filters over one bundle; masks of recent filters are kept (32 MiB of them at most, and at least one).
 
     Attributes:
         on_look: told of each mask that is asked for, whether it was kept.
@@ -71,7 +100,7 @@ class FilterIndex:
 
     def __init__(self, bundle: Bundle) -> None:
         self._bundle = bundle
-        self._masks: OrderedDict[Filter, Mask] = OrderedDict()
+        self._masks: OrderedDict[Filter, Kept] = OrderedDict()
         self._room = max(1, CACHED_MASK_BYTES // bundle.n_items)
         self._lock = Lock()
         self.on_look: Callable[[bool], None] = lambda _: None
@@ -102,7 +131,7 @@ class FilterIndex:
         mask: Mask = (prices >= low) & (prices <= high)
         return mask
 
-    def _compute(self, wanted: Filter) -> Mask:
+    def _compute(self, wanted: Filter) -> Kept:
         n_items = self._bundle.n_items
         mask = np.ones(n_items, np.bool_)
         if wanted.brand:
@@ -111,22 +140,25 @@ class FilterIndex:
             mask &= self._categories.mask(wanted.category, n_items)
         if wanted.price_gte is not None or wanted.price_lte is not None:
             mask &= self._price_mask(wanted)
-        mask.flags.writeable = False
-        return mask
+        return _kept(mask)
 
     def mask(self, wanted: Filter) -> Mask | None:
         """bool [n_items], read-only: which items match; None where all do."""
+        return self.kept(wanted).mask
+
+    def kept(self, wanted: Filter) -> Kept:
+        """Likewise, and where few items match, which."""
         if wanted.is_empty():
-            return None
+            return Kept()
         with self._lock:
-            mask = self._masks.get(wanted)
-            self.on_look(mask is not None)
-            if mask is None:
-                mask = self._masks[wanted] = self._compute(wanted)
+            kept = self._masks.get(wanted)
+            self.on_look(kept is not None)
+            if kept is None:
+                kept = self._masks[wanted] = self._compute(wanted)
             self._masks.move_to_end(wanted)
             while len(self._masks) > self._room:
                 self._masks.popitem(last=False)
-            return mask
+            return kept
 
 
 def filter_mask(bundle: Bundle, wanted: Filter) -> Mask | None:

@@ -8,8 +8,9 @@ from models.bundle import layout
 from models.bundle.reader import Bundle
 from models.chosen import Chosen, Rule, finished, may_enter, room_for, rule_of
 from models.kernels import compiled, read_only
-from models.retrieval import Candidates, Query
+from models.retrieval import Candidates, Eligible, Query
 from models.similarity import Floats, Items
+from models.topk import ranked
 from models.value import percentile_rank
 from models.words import SOURCE_CODE, Source
 
@@ -37,6 +38,14 @@ class Popular(NamedTuple):
         ranks = percentile_rank(bundle.array(layout.POPULARITY)).astype(np.float32)
         return cls(bundle.array(layout.POPULAR_ORDER), read_only(ranks))
 
+    def among(self, eligible: Eligible) -> "Popular":
+        """The same, without what the mask forbids, where the items that it allows are listed."""
+        if eligible.few is None:
+            return self
+        few = read_only(eligible.few)
+        items, _ = ranked(few, self.ranks[few], len(few))
+        return Popular(read_only(items), self.ranks)
+
 
 @compiled
 def add_popular(popular: Popular, rule: Rule, source: int, ceiling: float, out: Chosen, n: int) -> int:
@@ -53,4 +62,5 @@ def add_popular(popular: Popular, rule: Rule, source: int, ceiling: float, out: 
 def most_popular(popular: Popular, query: Query) -> Candidates:
     """The k most popular items that may be returned, scored by percentile rank, source `popular`."""
     out = room_for(query.k)
+    popular = popular.among(query.eligible)
     return finished(out, add_popular(popular, rule_of(query.eligible), _POPULAR, np.inf, out, 0))

@@ -23,11 +23,14 @@ class Eligible:
         mask: bool [n_items], True = may be returned, or None when no stock or filter rule applies.
             Shared and never written to.
         blocked: int32, sorted, unique: further items that may not be returned (seen and excluded ones).
+        few: int32, ascending: the items that `mask` allows, where these are few and listed already. It says nothing
+            that the mask does not say; it spares looking through the whole of it.
     """
 
     n_items: int
     mask: npt.NDArray[np.bool_] | None = None
     blocked: Items = field(default_factory=lambda: NO_ITEMS)
+    few: Items | None = None
 
     def allows(self, items: Items) -> npt.NDArray[np.bool_]:
         """bool [len(items)]: which of the item indices may be returned."""

@@ -13,11 +13,9 @@ from models.bundle.reader import Bundle
 from models.chosen import Chosen, Rule, room_for, rule_of
 from models.eligible_rings import EligibleRings
 from models.graph import Graph
-from models.kernels import read_only
-from models.retrieval import Candidates, Eligible, Items, Query
-from models.ring_lists import AnchorRings
+from models.retrieval import Candidates, Eligible, Query
 from models.ring_store import SECTION
-from models.rings import N_RINGS, RingConfig, ring_inputs
+from models.rings import RingConfig
 from models.selection import UNPROVEN, RingStore, select
 from models.words import SOURCE_CODE, Order, RetrieverName, Source
 
@@ -54,7 +52,7 @@ class Tgh:
         self._store = RingStore(*(bundle.array(part) for part in REQUIRES[-5:]))
         graph = Graph(*(bundle.array(part) for part in REQUIRES[-9:-5]))
         alpha, max_walks = facts.get("alpha", defaults.alpha), int(facts.get("max_walks", defaults.max_walks))
-        self._eligible = EligibleRings(ring_inputs(graph, self.backfill.embeddings), alpha, max_walks)
+        self._eligible = EligibleRings(graph, self.backfill.embeddings, self._store, alpha, max_walks)
         self._warm(bundle.n_items)
 
     def _warm(self, n_items: int) -> None:
@@ -76,26 +74,11 @@ class Tgh:
         return n if n != UNPROVEN else self._computed(query, budgets, rule, out)
 
     def _computed(self, query: Query, budgets: Budgets, rule: Rule, out: Chosen) -> int:
-        anchors = query.history[: -len(budgets) - 1 : -1]
+        """Rings whose list is not proven by what is stored; no ring gives more than the whole list."""
+        anchors = tuple(query.history[: -len(budgets) - 1 : -1].tolist())
         wanted = int((budgets >= 0).sum(axis=1).max())
-        store = _joined([self._rings(int(anchor), wanted, rule) for anchor in anchors])
+        store = self._eligible.of(anchors, wanted, query.k, rule)
         return select(store, 0, len(budgets) - 1, budgets, rule, query.order is Order.SCORE, out)
-
-    def _rings(self, anchor: int, wanted: int, rule: Rule) -> AnchorRings:
-        """Rings of an anchor: computed, save those that are defined by probing, which the store holds whole."""
-        known = self._eligible.of(anchor, wanted, rule)
-        if known.found >= wanted:
-            return known
-        begin, ends = int(self._store.offsets[anchor]), self._store.ends[anchor]
-        probed = slice(begin + int(ends[known.found - 1]), begin + int(ends[-1]))
-        all_ends = known.ends.copy()
-        all_ends[known.found :] += ends[known.found :] - ends[known.found - 1]
-        return AnchorRings(
-            np.concatenate([known.items, self._store.items[probed]]),
-            np.concatenate([known.scores, self._store.scores[probed]]),
-            all_ends,
-            N_RINGS,
-        )
 
     def retrieve(self, query: Query) -> Candidates:
         """The list of a query; see `models.retrieval.Retriever`."""
@@ -104,12 +87,3 @@ class Tgh:
         rule, out = rule_of(query.eligible), room_for(query.k)
         n = self.candidates(query, rule, out)
         return self.backfill.finish(query, rule, int(query.history[-1]), out, n)
-
-
-def _joined(rings: list[AnchorRings]) -> RingStore:
-    """A store of whole rings, one row an anchor."""
-    ends = np.stack([one.ends for one in rings])
-    offsets = np.concatenate([[0], np.cumsum(ends[:, -1])]).astype(np.int64)
-    sizes: Items = np.diff(ends, axis=1, prepend=0).astype(np.int32)
-    items, scores = np.concatenate([one.items for one in rings]), np.concatenate([one.scores for one in rings])
-    return RingStore(*(read_only(part) for part in (offsets, ends.astype(np.int32), sizes, items, scores)))

@@ -119,6 +119,7 @@ def warm(engine: Engine) -> None:
     n_items = engine.bundle.n_items
     everything = Eligible(n_items)
     half = Eligible(n_items, np.arange(n_items) % 2 == 0, np.sort(history))
+    one = Eligible(n_items, np.arange(n_items) == 0, few=np.zeros(1, np.int32))
     engine.filters.mask(Filter(("",), ("",), 0.0))  # reads the tables of names
     taken = take_exclusions(WARM_BODY)
     if taken is not None:
@@ -128,6 +129,7 @@ def warm(engine: Engine) -> None:
             for query in (
                 Query(history, WARM_K, everything),
                 Query(history[:1], WARM_K, half),
+                Query(history, WARM_K, one),
                 Query(NO_ITEMS, WARM_K, everything),
             ):
                 retriever.retrieve(query)

@@ -5,16 +5,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from models.filters import Filter, both, known_once
+from models.filters import Filter, Kept, known_once
 from models.ids import Cut
 from models.retrieval import NO_ITEMS, Eligible, Items, Query, ValueParams
 from models.words import FallbackReason, RetrieverName
 from service.chain import Plan
-from service.engine import Engine, Mask
+from service.engine import Engine
 from service.ports import Assignment
 from service.schemas import MAX_HISTORY, FilterFields, RecommendRequest, ValueFields
 
 DEFAULT_VALUE = ValueParams()
+EVERYTHING = Kept()
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ def _value(asked: ValueFields | None) -> ValueParams:
     return ValueParams(alpha=asked.alpha, weights=weights, pool=asked.pool)
 
 
-def _filter_mask(engine: Engine, asked: FilterFields) -> Mask | None:
+def _filtered(engine: Engine, asked: FilterFields) -> Kept:
     price = asked.price
     rules = Filter(
         brand=tuple(asked.brand),
@@ -45,12 +46,14 @@ def _filter_mask(engine: Engine, asked: FilterFields) -> Mask | None:
         price_gte=None if price is None else price.gte,
         price_lte=None if price is None else price.lte,
     )
-    return engine.filters.mask(rules)
+    return engine.filters.kept(rules)
 
 
-def _mask(engine: Engine, request: RecommendRequest) -> Mask | None:
-    wanted = None if request.filter is None else _filter_mask(engine, request.filter)
-    return both(wanted, engine.stock.mask)
+def _kept(engine: Engine, request: RecommendRequest) -> Kept:
+    """What filter and stock keep."""
+    wanted = EVERYTHING if request.filter is None else _filtered(engine, request.filter)
+    stock = engine.stock.mask
+    return wanted if stock is None else wanted.within(stock)
 
 
 def _sorted_items(indices: set[int]) -> Items:
@@ -96,10 +99,11 @@ def resolve(
     ids = past.item_ids[-MAX_HISTORY:]
     found = engine.bundle.ids.find(ids)
     unknown = list(dict.fromkeys(i for i, at in zip(ids, found, strict=True) if at < 0)) if -1 in found else []
+    mask, few = _kept(engine, request)
     query = Query(
         history=np.array([at for at in found if at >= 0] if unknown else found, np.int32),
         k=request.k,
-        eligible=Eligible(engine.bundle.n_items, _mask(engine, request), _blocked(engine, request, found, excluded)),
+        eligible=Eligible(engine.bundle.n_items, mask, _blocked(engine, request, found, excluded), few),
         order=(assignment and assignment.order) or request.order,
         value=(assignment and assignment.value) or _value(request.value),
         beam=(assignment and assignment.beam) or request.beam,

@@ -1,5 +1,7 @@
 """Hypothesis strategies that more than one test uses."""
 
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import strategies as st
 
@@ -31,10 +33,13 @@ def queries(draw: st.DrawFn, n_items: int, *, fill: bool | None = None) -> Query
     history = draw(indices(n_items))
     excluded = draw(indices(n_items))
     seen = history if draw(st.booleans()) else np.empty(0, np.int32)
+    rule = eligible(n_items, draw(masks(n_items)), np.concatenate([excluded, seen]))
+    if rule.mask is not None and draw(st.booleans()):
+        rule = replace(rule, few=np.flatnonzero(rule.mask).astype(np.int32))
     return Query(
         history,
         draw(st.integers(1, n_items + 3)),
-        eligible(n_items, draw(masks(n_items)), np.concatenate([excluded, seen])),
+        rule,
         order=draw(st.sampled_from(Order)),
         fill=draw(st.booleans()) if fill is None else fill,
     )

@@ -1,45 +1,62 @@
 """Rings computed for a request are the whole rings without what may not be returned."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
 from models.chosen import rule_of
 from models.eligible_rings import EligibleRings
 from models.filters import eligible
-from models.graph import build_graph
-from models.ring_lists import NO_LIMIT, anchor_rings
-from models.rings import N_RINGS, RingInputs, ring_inputs
+from models.graph import Graph, build_graph
+from models.kernels import read_only
+from models.ring_lists import NO_LIMIT, ring_block
+from models.rings import N_RINGS, RingConfig, RingInputs, reverse, ring_inputs
+from models.selection import RingStore
 from tests.shop import Shop, odd_shop
 
 ALPHA = 0.5
 
 
-def inputs_of(shop: Shop) -> RingInputs:
+def inputs_of(shop: Shop) -> tuple[Graph, RingInputs]:
     sources, targets, counts = np.array(shop.edges).T
-    return ring_inputs(build_graph(sources, targets, counts, shop.n_items), shop.embeddings)
+    graph = build_graph(sources, targets, counts, shop.n_items)
+    return graph, ring_inputs(graph, shop.embeddings)
 
 
+def stored(shop: Shop, inputs: RingInputs, graph: Graph, max_walks: int) -> RingStore:
+    """Rings of all anchors, those beyond `max_walks` probed, as a bundle holds them."""
+    n_items, n_near = shop.n_items, 5
+    neighbours = np.array([np.argsort(-shop.embeddings @ row)[:n_near] for row in shop.embeddings], np.int32)
+    config, anchors = RingConfig(alpha=ALPHA, max_walks=max_walks), np.arange(n_items, dtype=np.int32)
+    block = ring_block(inputs, reverse(graph), neighbours, config, anchors)
+    offsets = np.append(0, np.cumsum(block.ends[:, -1])).astype(np.int64)
+    return RingStore(*map(read_only, (offsets, block.ends, block.sizes, block.items, block.scores)))
+
+
+def rings_of(store: RingStore, row: int) -> list[list[tuple[int, float]]]:
+    """Items and scores of the rings of a row."""
+    begins = store.offsets[row] + np.append(0, store.ends[row])
+    pairs = list(zip(store.items.tolist(), store.scores.tolist(), strict=True))
+    return [pairs[begin:end] for begin, end in pairwise(begins)]
+
+
+@pytest.mark.parametrize("masked", [True, False])
+@pytest.mark.parametrize("max_walks", [NO_LIMIT, 12, 4, 0])
 @pytest.mark.parametrize("wanted", [1, 2, 3])
-def test_rings_are_the_whole_ones_without_what_may_not_be_returned(wanted: int) -> None:
-    shop = odd_shop(1)
-    inputs, draw = inputs_of(shop), np.random.default_rng(0)
-    rings = EligibleRings(inputs, ALPHA, NO_LIMIT)
-    for anchor in [*range(shop.n_items), 0, 0]:
-        allowed = draw.random(shop.n_items) < 0.4
-        rule = rule_of(eligible(shop.n_items, allowed, draw.integers(0, shop.n_items, 3)))
-        whole, found = anchor_rings(inputs, anchor, ALPHA), rings.of(anchor, wanted, rule)
-        begins, starts = [0, *whole.ends[:-1]], [0, *found.ends[:-1]]
-        for ring in range(N_RINGS):
-            members = slice(begins[ring], whole.ends[ring])
-            kept = allowed[whole.items[members]] & ~np.isin(whole.items[members], rule.blocked) & (ring < wanted)
-            mine = slice(starts[ring], found.ends[ring])
-            assert found.items[mine].tolist() == whole.items[members][kept].tolist()
-            assert found.scores[mine].tolist() == whole.scores[members][kept].tolist()
-
-
-def test_a_ring_that_takes_too_many_steps_is_said_to_be_missing() -> None:
-    shop = odd_shop(1)
-    rule = rule_of(eligible(shop.n_items, None, np.empty(0, np.int32)))
-    found = EligibleRings(inputs_of(shop), ALPHA, 0).of(0, 3, rule)
-    assert found.found == 1
-    assert found.ends[0] == found.ends[1] == found.ends[2] == len(found.items)
+@pytest.mark.parametrize("depth", [1, 3, 100])
+def test_rings_are_the_whole_ones_without_what_may_not_be_returned(
+    wanted: int, max_walks: int, masked: bool, depth: int
+) -> None:
+    shop = odd_shop(1, n_items=40)
+    graph, inputs = inputs_of(shop)
+    store, draw = stored(shop, inputs, graph, max_walks), np.random.default_rng(0)
+    rings = EligibleRings(graph, shop.embeddings, store, ALPHA, max_walks)
+    for anchors in [*((item,) for item in range(shop.n_items)), (0, 0), *((item, 5) for item in range(shop.n_items))]:
+        allowed = draw.random(shop.n_items) < 0.4 if masked else None
+        rule = eligible(shop.n_items, allowed, draw.integers(0, shop.n_items, 3))
+        found = rings.of(anchors, wanted, depth, rule_of(rule))
+        assert (found.sizes == np.diff(found.ends, axis=1, prepend=0)).all()
+        for row, anchor in enumerate(anchors):
+            whole = [[pair for pair in ring if rule.dense()[pair[0]]][:depth] for ring in rings_of(store, anchor)]
+            assert rings_of(found, row) == [*whole[:wanted], *([] for _ in range(N_RINGS - wanted))]

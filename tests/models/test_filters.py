@@ -8,7 +8,7 @@ from models.bundle import layout
 from models.bundle.manifest import SplitInfo
 from models.bundle.reader import Bundle
 from models.bundle.writer import BundleWriter
-from models.filters import CACHED_MASK_BYTES, Filter, FilterIndex, both, eligible, filter_mask
+from models.filters import CACHED_MASK_BYTES, Filter, FilterIndex, Kept, both, eligible, filter_mask
 from models.ids import ItemIds
 from tests.shop import add_ids
 
@@ -76,6 +76,30 @@ def test_masks_of_recent_filters_are_kept_and_cannot_be_written(
     assert again is not first
     assert np.array_equal(again, first)
     assert CACHED_MASK_BYTES > 2**20
+
+
+@pytest.mark.parametrize(
+    ("wanted", "few"),
+    [(Filter(brand=("X",)), "ab"), (Filter(brand=("none",)), ""), (Filter(category=("A", "B")), None)],
+)
+def test_a_filter_that_keeps_few_items_lists_them(
+    bundle: Bundle, monkeypatch: pytest.MonkeyPatch, wanted: Filter, few: str | None
+) -> None:
+    monkeypatch.setattr("models.filters.FEW", 2)
+    kept, stock = FilterIndex(bundle).kept(wanted), np.array([False, True, True, True])
+    assert (None if kept.few is None else "".join(bundle.ids.strings(kept.few))) == few
+    within = kept.within(stock)
+    assert within.mask is not None
+    assert (within.few is None) == (few is None)
+    for each in (kept, within):
+        assert each.few is None or each.few.tolist() == np.flatnonzero(each.mask).tolist()
+
+
+def test_no_filter_keeps_what_is_in_stock(bundle: Bundle) -> None:
+    stock = np.array([False, True, True, True])
+    assert FilterIndex(bundle).kept(Filter()) == Kept(None, None)
+    assert Kept().within(None) == Kept(None, None)
+    assert Kept().within(stock) == Kept(stock, None)
 
 
 def test_two_masks_allow_what_both_allow() -> None:

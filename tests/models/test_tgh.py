@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from models.bundle.reader import Bundle
 from models.filters import eligible
 from models.registry import open_retriever
-from models.retrieval import Candidates, Query, Retriever
+from models.retrieval import Candidates, Eligible, Query, Retriever
 from models.rings import RingConfig
 from models.words import Order, RetrieverName, Source
 from tests import shop as shops
@@ -130,6 +130,13 @@ def test_a_ring_whose_stored_head_may_not_be_returned_gives_its_next_items(tmp_p
     bundle = shops.build(tmp_path, shop)
     query = Query(bundle.ids.indices(["a"]), 5, eligible(9, None, bundle.ids.indices(list("agh"))), Order.RING)
     assert letters(bundle, open_retriever(bundle, RetrieverName.TGH_1).retrieve(query)) == "bcdei"
+
+
+@pytest.mark.parametrize("name", [RetrieverName.TGH_1, RetrieverName.TGH_2, RetrieverName.POPULAR])
+def test_a_filter_that_keeps_nothing_leaves_no_list(plain_bundle: Bundle, name: RetrieverName) -> None:
+    history = plain_bundle.ids.indices(["a"])
+    nothing = Eligible(10, np.zeros(10, np.bool_), few=np.empty(0, np.int32))
+    assert len(open_retriever(plain_bundle, name).retrieve(Query(history, 5, nothing)).items) == 0
 
 
 def test_an_item_that_followed_itself_is_in_its_own_first_ring(one_item_bundle: Bundle) -> None:
