@@ -5,6 +5,7 @@ Score of item c for anchor s: `e_s . e_c`, plus `alpha * w_sc` in ring 1 (arXiv 
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from threading import get_ident
 from typing import NamedTuple
 
 import numpy as np
@@ -12,13 +13,14 @@ import numpy.typing as npt
 
 from models.kernels import compiled, read_only
 from models.prefetch import prefetch
+from models.ring_pairs import ROW_BYTES as ROW_BYTES
+from models.ring_pairs import ROWS_AHEAD as ROWS_AHEAD
+from models.ring_pairs import Pairs, kept_room, next_scores, score_pairs
 from models.rings import N_RINGS, Offsets, Reverse, RingConfig, RingInputs, stamp_of, trace
 from models.similarity import Floats, Items, dot
 from models.topk import best, pack, unpack
 
 NO_LIMIT = 2**62
-ROWS_AHEAD, ROW_BYTES = 16, 256
-"""Embeddings asked for before they are multiplied; the rest of a wider one follows by itself."""
 
 
 class Scratch(NamedTuple):
@@ -35,6 +37,13 @@ def scratch(n_items: int) -> Scratch:
 
 
 @compiled
+def _best(scores: Floats, members: Items, depth: int) -> Offsets:
+    keys = np.empty(len(members), np.int64)
+    pack(scores, members, keys)
+    return best(keys, depth)
+
+
+@compiled
 def score_ring(inputs: RingInputs, anchor: int, ring: int, members: Items, alpha: float, depth: int) -> Offsets:
     """Keys of the `depth` best of a ring's members, best first; ring 1 comes in the order of the anchor's edges."""
     scores = np.empty(len(members), np.float32)
@@ -46,9 +55,7 @@ def score_ring(inputs: RingInputs, anchor: int, ring: int, members: Items, alpha
         if ring == 1:
             score += alpha * np.float64(inputs.weights[first_edge + place])
         scores[place] = score
-    keys = np.empty(len(members), np.int64)
-    pack(scores, members, keys)
-    return best(keys, depth)
+    return _best(scores, members, depth)
 
 
 @compiled
@@ -88,6 +95,68 @@ def _probe(reverse: Reverse, anchor: int, ring: int, found: int, neighbours: Ite
     room.ends[ring:] = tail
 
 
+class Lists(NamedTuple):
+    """Ring lists of a block being made: see `RingBlock`; keys are what `pack` makes of items and scores."""
+
+    keys: Offsets
+    ends: Items
+    sizes: Items
+    found: Items
+
+
+@compiled
+def _find(
+    inputs: RingInputs,
+    reverse: Reverse,
+    neighbours: Items,
+    max_walks: int,
+    anchors: Items,
+    seen: Items,
+    found: Items,
+    pairs: Pairs,
+) -> int:
+    """Rings of the first anchors, as many as there is room for; their number."""
+    tail, row, most = 0, 0, min(len(anchors), len(pairs.starts))
+    while row < most and tail + len(inputs.offsets) <= len(pairs.members):
+        anchor = anchors[row]
+        room = Scratch(pairs.members[tail:], seen, pairs.ends[row])
+        found[row] = trace(inputs, anchor, max_walks, room.queue, room.seen, room.ends)
+        for ring in range(found[row] + 1, N_RINGS + 1):
+            _probe(reverse, anchor, ring, found[row], neighbours[anchor], room)
+        pairs.starts[row] = tail
+        tail += room.ends[N_RINGS]
+        row += 1
+    return row
+
+
+@compiled
+def _choose(
+    inputs: RingInputs,
+    anchors: Items,
+    row: int,
+    alpha: float,
+    depth: tuple[int, int, int],
+    pairs: Pairs,
+    lists: Lists,
+    first: int,
+    begin: int,
+) -> int:
+    """Write the lists of one anchor; where they end."""
+    total = begin
+    for ring in range(1, N_RINGS + 1):
+        start = pairs.starts[row]
+        members = pairs.members[start + pairs.ends[row, ring - 1] : start + pairs.ends[row, ring]]
+        kept = depth[ring - 1] if ring <= lists.found[first + row] else len(members)
+        if ring == 1:
+            chosen = score_ring(inputs, anchors[row], ring, members, alpha, kept)
+        else:
+            chosen = _best(next_scores(pairs, members), members, kept)
+        lists.keys[total : total + len(chosen)] = chosen
+        total += len(chosen)
+        lists.ends[first + row, ring - 1], lists.sizes[first + row, ring - 1] = total - begin, len(members)
+    return total
+
+
 @compiled
 def _block(
     inputs: RingInputs,
@@ -95,27 +164,20 @@ def _block(
     neighbours: Items,
     limits: tuple[float, int, int, int, int],
     anchors: Items,
-    room: Scratch,
-    ends: Items,
-    sizes: Items,
-    found: Items,
-    keys: Offsets,
+    seen: Items,
+    pairs: Pairs,
+    lists: Lists,
 ) -> int:
     alpha, max_walks = limits[0], limits[1]
     depth = (limits[2], limits[3], limits[4])
-    total = 0
-    for row in range(len(ends)):
-        anchor, begin = anchors[row], total
-        found[row] = trace(inputs, anchor, max_walks, room.queue, room.seen, room.ends)
-        for ring in range(found[row] + 1, N_RINGS + 1):
-            _probe(reverse, anchor, ring, found[row], neighbours[anchor], room)
-        for ring in range(1, N_RINGS + 1):
-            members = room.queue[room.ends[ring - 1] : room.ends[ring]]
-            kept = depth[ring - 1] if ring <= found[row] else len(members)
-            chosen = score_ring(inputs, anchor, ring, members, alpha, kept)
-            keys[total : total + len(chosen)] = chosen
-            total += len(chosen)
-            ends[row, ring - 1], sizes[row, ring - 1] = total - begin, len(members)
+    total, first = 0, 0
+    while first < len(anchors):
+        rows = _find(inputs, reverse, neighbours, max_walks, anchors[first:], seen, lists.found[first:], pairs)
+        some = anchors[first : first + rows]
+        score_pairs(inputs.embeddings, some, 1, pairs)
+        for row in range(rows):
+            total = _choose(inputs, some, row, alpha, depth, pairs, lists, first, total)
+        first += rows
     return total
 
 
@@ -152,15 +214,18 @@ def ring_block(
         anchors: int32 [anchors].
     """
     rows = len(anchors)
-    room = scratch(len(inputs.offsets) - 1)
-    keys = np.empty(rows * (sum(config.depth) + (N_RINGS - 1) * neighbours.shape[1]), np.int64)
+    lists = Lists(
+        np.empty(rows * (sum(config.depth) + (N_RINGS - 1) * neighbours.shape[1]), np.int64),
+        np.empty((rows, N_RINGS), np.int32),
+        np.empty((rows, N_RINGS), np.int32),
+        np.empty(rows, np.int32),
+    )
     limits = (float(config.alpha), config.max_walks, *config.depth)
-    ends, sizes = np.empty((rows, N_RINGS), np.int32), np.empty((rows, N_RINGS), np.int32)
-    found = np.empty(rows, np.int32)
-    total = _block(inputs, backwards, neighbours, limits, read_only(anchors), room, ends, sizes, found, keys)
+    seen, pairs = np.full(len(inputs.offsets) - 1, -1, np.int32), kept_room(get_ident(), inputs.embeddings.shape)
+    total = _block(inputs, backwards, neighbours, limits, read_only(anchors), seen, pairs, lists)
     items, scores = np.empty(total, np.int32), np.empty(total, np.float32)
-    unpack(keys[:total], scores, items)
-    return RingBlock(items, scores, ends, sizes, found)
+    unpack(lists.keys[:total], scores, items)
+    return RingBlock(items, scores, lists.ends, lists.sizes, lists.found)
 
 
 def ring_blocks(inputs: RingInputs, backwards: Reverse, neighbours: Items, config: RingConfig) -> Iterator[RingBlock]:

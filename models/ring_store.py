@@ -11,6 +11,7 @@ from models.bundle.writer import BundleWriter
 from models.graph import Graph
 from models.kernels import read_only
 from models.ring_lists import RingBlock, anchor_rings, ring_blocks
+from models.ring_pairs import kept_room
 from models.rings import N_RINGS, RingConfig, RingInputs, reverse, ring_inputs
 from models.similarity import Floats, Items
 
@@ -98,6 +99,7 @@ def write_ring_lists(
     if blocks is None:
         blocks = ring_blocks(inputs, reverse(graph), read_only(neighbours), config)
     stored = _stream(writer, blocks, progress)
+    kept_room.cache_clear()
     writer.add_array(layout.RING_OFFSETS, _offsets(stored.ends))
     writer.add_array(layout.RING_ENDS, stored.ends)
     writer.add_array(layout.RING_SIZES, stored.sizes)
