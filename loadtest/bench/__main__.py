@@ -78,6 +78,7 @@ def parse() -> tuple[Options, list[str]]:
     parser.add_argument("--growth", type=numbers, default=Options.growth, help="factors of growth")
     parser.add_argument("--log-rows", type=numbers, default=Options.log_rows, help="sizes of logs for `graph`")
     parser.add_argument("--ring-items", type=numbers, default=Options.ring_items, help="catalogue sizes for `rings`")
+    parser.add_argument("--ring-walks", type=numbers, default=Options.ring_walks, help="limits beyond which are probed")
     chosen = vars(parser.parse_args())
     only = chosen.pop("only")
     return Options(**chosen), only

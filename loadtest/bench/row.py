@@ -29,6 +29,7 @@ class Options:
         growth: factors of growth.
         log_rows: sizes of synthetic logs for the graph.
         ring_items: sizes of synthetic shops for ring lists.
+        ring_walks: edges followed from one of their items, beyond which rings are probed; None = the usual number.
     """
 
     bundles: Path
@@ -43,6 +44,7 @@ class Options:
     growth: tuple[int, ...] = (1, 10, 100)
     log_rows: tuple[int, ...] = (1_000_000, 10_000_000)
     ring_items: tuple[int, ...] = (10_000, 100_000)
+    ring_walks: tuple[int | None, ...] = (None, 300)
 
     def chosen(self, served: Sequence[str]) -> list[str]:
         """Which of the served retrievers are asked; gr is measured by itself."""

@@ -2,7 +2,7 @@
 
 import json
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from typing import Annotated
 
@@ -81,11 +81,17 @@ def dr(bundle: options.BundleDir, rounds: Rounds = 500) -> None:
 def rings(
     items: Annotated[int, typer.Option("--items", min=1000)] = 100_000,
     degree: Annotated[int, typer.Option("--degree", min=1, help="Mean out-degree.")] = 10,
+    max_walks: Annotated[
+        int | None, typer.Option("--max-walks", min=0, help="Edges followed from one item; rings beyond are probed.")
+    ] = None,
 ) -> None:
     """Ring lists of a synthetic shop: time, memory, recall of probed rings; one JSON object."""
     from offline.bench import rings as lists
 
-    typer.echo(json.dumps(lists.bench(lists.Shape(items=items, degree=degree))))
+    shape = lists.Shape(items=items, degree=degree)
+    if max_walks is not None:
+        shape = replace(shape, max_walks=max_walks)
+    typer.echo(json.dumps(lists.bench(shape)))
 
 
 @app.command()

@@ -28,6 +28,7 @@ class Shape:
         neighbours: text neighbours an item.
         topic: items that share a topic: near in text, and where every second edge leads.
         depth: items stored of rings 1, 2 and 3.
+        max_walks: edges followed from one anchor; rings that need more are probed.
     """
 
     items: int = 100_000
@@ -37,6 +38,7 @@ class Shape:
     neighbours: int = 50
     topic: int = 500
     depth: tuple[int, int, int] = (256, 128, 64)
+    max_walks: int = RingConfig().max_walks
 
 
 def synthetic_graph(shape: Shape, draw: np.random.Generator) -> Graph:
@@ -73,11 +75,11 @@ def bench(shape: Shape) -> dict[str, Any]:
     draw = np.random.default_rng(7)
     graph = synthetic_graph(shape, draw)
     embeddings, neighbours = synthetic_texts(shape, draw)
-    degrees = np.diff(graph.offsets)
+    degrees, config = np.diff(graph.offsets), RingConfig(depth=shape.depth, max_walks=shape.max_walks)
     with tempfile.TemporaryDirectory() as folder:
         writer = BundleWriter.create(Path(folder), split=SplitInfo(), config={})
         with writer, measured() as cost:
-            facts = write_ring_lists(writer, graph, embeddings, neighbours, RingConfig(depth=shape.depth))
+            facts = write_ring_lists(writer, graph, embeddings, neighbours, config)
     return {
         "items": shape.items,
         "edges": len(graph.targets),

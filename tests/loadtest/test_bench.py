@@ -13,7 +13,8 @@ import pytest
 from loadtest.bench import __main__ as bench
 from loadtest.bench.growth import grow_interactions
 from loadtest.bench.over_http import one_percent
-from loadtest.bench.row import Row, table
+from loadtest.bench.row import Options, Row, table
+from loadtest.bench.scale import rings
 from loadtest.running import ROOT
 from loadtest.wrk import has_wrk
 from tests.service.api.conftest import _interactions
@@ -53,6 +54,13 @@ def test_parts_run_alone_and_leave_a_table_and_json(
     assert rows[-1]["figures"]["failed"] == 0
     assert rows[-1]["figures"]["throughput"] > 0
     assert "| tgh-2 |" in (tmp_path / "bench.md").read_text()
+
+
+def test_ring_lists_whose_rings_are_capped_show_the_recall_of_those(tmp_path: Path) -> None:
+    (row,) = rings(Options(tmp_path, tmp_path, ring_items=(1000,), ring_walks=(300,)))
+    assert row.what == "1,000 items, 300 edges"
+    assert 0 < float(row.figures["probed ring2"]) < float(row.figures["probed ring3"]) < 1000
+    assert 0 < float(row.figures["ring3 recall_at_50"]) < float(row.figures["ring3 recall_at_10"]) <= 1
 
 
 def test_a_part_that_does_not_exist_is_named(
