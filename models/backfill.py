@@ -110,5 +110,6 @@ class Backfill:
             n = add_neighbours(self.embeddings, anchor, read_only(near), rule, _BACKFILL, out, n)
         if n < len(out.items):
             ceiling = float(out.scores[n - 1]) if n else np.inf
-            n = add_popular(self.popular.among(eligible), rule, _BACKFILL, ceiling, out, n)
+            popular = self.popular.among(eligible, len(out.items))
+            n = add_popular(popular, rule, _BACKFILL, ceiling, out, n)
         return n

@@ -13,7 +13,8 @@ import numpy.typing as npt
 from models.bundle import layout
 from models.bundle.reader import Bundle
 from models.graph import Offsets, row_offsets
-from models.retrieval import Eligible, Items
+from models.kernels import read_only
+from models.retrieval import NO_ITEMS, Eligible, Items
 
 Mask = npt.NDArray[np.bool_]
 
@@ -60,13 +61,16 @@ class Kept(NamedTuple):
         return Kept(both(self.mask, mask), few)
 
 
-def _kept(mask: Mask) -> Kept:
-    mask.flags.writeable = False
+def _listed(mask: Mask) -> Kept:
     if np.count_nonzero(mask) * FEW > len(mask):
-        return Kept(mask)
-    few: Items = np.flatnonzero(mask).astype(np.int32)
-    few.flags.writeable = False
-    return Kept(mask, few)
+        return Kept(read_only(mask))
+    return Kept(read_only(mask), read_only(np.flatnonzero(mask).astype(np.int32)))
+
+
+def _mask_of(items: Items, n_items: int) -> Mask:
+    mask = np.zeros(n_items, np.bool_)
+    mask[items] = True
+    return mask
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +81,10 @@ class _Postings:
     offsets: Offsets
     items: Items
 
-    def mask(self, names: Sequence[str], n_items: int) -> Mask:
-        mask = np.zeros(n_items, np.bool_)
-        for name in names:
-            code = self.codes.get(name.strip())
-            if code is not None:
-                mask[self.items[self.offsets[code] : self.offsets[code + 1]]] = True
-        return mask
+    def of(self, names: Sequence[str]) -> Items:
+        """Items of any of some names, in any order, maybe with repeats."""
+        codes = [self.codes[name.strip()] for name in names if name.strip() in self.codes]
+        return np.concatenate([NO_ITEMS, *(self.items[self.offsets[code] : self.offsets[code + 1]] for code in codes)])
 
 
 def _postings(names: list[str], codes: npt.NDArray[np.int32], items: Items) -> _Postings:
@@ -122,25 +123,36 @@ class FilterIndex:
         names = self._bundle.table(layout.CATEGORIES)["category"].to_pylist()
         return _postings(names, self._bundle.array(layout.CATEGORY_CODES), items)
 
-    def _price_mask(self, wanted: Filter) -> Mask:
+    def _of_price(self, wanted: Filter, items: Items | slice) -> Mask:
+        """bool [items]: which of some items have a price in the range; all have one where it has no end."""
+        if wanted.price_gte is None and wanted.price_lte is None:
+            return np.ones(self._bundle.n_items, np.bool_)[items]
         if not self._bundle.has(layout.PRICES):
-            return np.zeros(self._bundle.n_items, np.bool_)
-        prices = self._bundle.array(layout.PRICES)
+            return np.zeros(self._bundle.n_items, np.bool_)[items]
+        prices = self._bundle.array(layout.PRICES)[items]
         low = -np.inf if wanted.price_gte is None else wanted.price_gte
         high = np.inf if wanted.price_lte is None else wanted.price_lte
         mask: Mask = (prices >= low) & (prices <= high)
         return mask
 
     def _compute(self, wanted: Filter) -> Kept:
-        n_items = self._bundle.n_items
-        mask = np.ones(n_items, np.bool_)
+        """From the shortest list of items where that is short, so that no step looks at the whole catalogue."""
+        n_items, named = self._bundle.n_items, []
         if wanted.brand:
-            mask &= self._brands.mask(wanted.brand, n_items)
+            named.append(self._brands.of(wanted.brand))
         if wanted.category:
-            mask &= self._categories.mask(wanted.category, n_items)
-        if wanted.price_gte is not None or wanted.price_lte is not None:
-            mask &= self._price_mask(wanted)
-        return _kept(mask)
+            named.append(self._categories.of(wanted.category))
+        named.sort(key=len)
+        if named and len(named[0]) * FEW <= n_items:
+            few = known_once(named[0])
+            for items in named[1:]:
+                few = few[_mask_of(items, n_items)[few]]
+            few = few[self._of_price(wanted, few)]
+            return Kept(*map(read_only, (_mask_of(few, n_items), few)))
+        mask = self._of_price(wanted, slice(None))
+        for items in named:
+            mask &= _mask_of(items, n_items)
+        return _listed(mask)
 
     def mask(self, wanted: Filter) -> Mask | None:
         """bool [n_items], read-only: which items match; None where all do."""

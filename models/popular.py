@@ -38,12 +38,12 @@ class Popular(NamedTuple):
         ranks = percentile_rank(bundle.array(layout.POPULARITY)).astype(np.float32)
         return cls(bundle.array(layout.POPULAR_ORDER), read_only(ranks))
 
-    def among(self, eligible: Eligible) -> "Popular":
-        """The same, without what the mask forbids, where the items that it allows are listed."""
+    def among(self, eligible: Eligible, k: int) -> "Popular":
+        """As many of what the mask allows as k items can need; all items where those that it allows are not listed."""
         if eligible.few is None:
             return self
         few = read_only(eligible.few)
-        items, _ = ranked(few, self.ranks[few], len(few))
+        items, _ = ranked(few, self.ranks[few], k + len(eligible.blocked))
         return Popular(read_only(items), self.ranks)
 
 
@@ -62,5 +62,5 @@ def add_popular(popular: Popular, rule: Rule, source: int, ceiling: float, out: 
 def most_popular(popular: Popular, query: Query) -> Candidates:
     """The k most popular items that may be returned, scored by percentile rank, source `popular`."""
     out = room_for(query.k)
-    popular = popular.among(query.eligible)
+    popular = popular.among(query.eligible, query.k)
     return finished(out, add_popular(popular, rule_of(query.eligible), _POPULAR, np.inf, out, 0))

@@ -29,6 +29,7 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
     return Bundle.open(root)
 
 
+@pytest.mark.parametrize("few", [1, 2, 32])
 @pytest.mark.parametrize(
     ("wanted", "matching"),
     [
@@ -42,9 +43,14 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
         (Filter(price_gte=6), "bd"),
         (Filter(price_lte=0), ""),
         (Filter(brand=("X",), category=("B",), price_lte=10), "a"),
+        (Filter(brand=("Y", "X"), category=("A",)), "a"),
+        (Filter(brand=("Y",), price_gte=0), ""),
     ],
 )
-def test_a_filter_keeps_the_items_that_meet_all_its_conditions(bundle: Bundle, wanted: Filter, matching: str) -> None:
+def test_a_filter_keeps_the_items_that_meet_all_its_conditions(
+    bundle: Bundle, monkeypatch: pytest.MonkeyPatch, wanted: Filter, matching: str, few: int
+) -> None:
+    monkeypatch.setattr("models.filters.FEW", few)
     mask = filter_mask(bundle, wanted)
     assert mask is not None
     assert "".join(bundle.ids.strings(np.flatnonzero(mask).astype(np.int32))) == matching
