@@ -5,7 +5,6 @@ import json
 import os
 import shutil
 import statistics
-import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
@@ -15,8 +14,9 @@ from pathlib import Path
 from loadtest.asking import fetch_json, histories, popular_ids
 from loadtest.bench.over_http import N_BODIES, N_IDS, write_bodies
 from loadtest.bench.row import SERVER_CORE, Options, Row
-from loadtest.running import ROOT, SHORTLIST, Service, linked_copy, whole_service
+from loadtest.running import Service, linked_copy, whole_service
 from loadtest.wrk import Figures, Load, ask, require_wrk
+from models.bundle.versions import use
 
 POLL_S = 0.05
 LONGEST_S = 60.0
@@ -95,7 +95,7 @@ def _switch(service: Service, bundles: Path, version: str) -> float:
         SystemExit: it does not.
     """
     started = time.perf_counter()
-    subprocess.run([*SHORTLIST, "bundles", "use", version, "--bundles", str(bundles)], cwd=ROOT, check=True)
+    use(bundles, version)
     while fetch_json(f"{service.url}/readyz")["bundle"] != version:
         if time.perf_counter() - started > LONGEST_S:
             raise SystemExit(f"{version} did not begin to serve within {LONGEST_S:g} s")

@@ -1,5 +1,6 @@
 """What a worker runs: any function from queries to lists over one bundle."""
 
+import time
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
@@ -31,8 +32,15 @@ Opener = Callable[[str], Decoder]
 WARM_RUNS = 4
 
 
+def _forget(_size: int, _took_ms: float) -> None:
+    """Told of a pace that says nothing."""
+
+
 def warm(
-    decoder: Decoder, sizes: Sequence[int], learn: Callable[[int, float], None], clock: Callable[[], float]
+    decoder: Decoder,
+    sizes: Sequence[int],
+    learn: Callable[[int, float], None] = _forget,
+    clock: Callable[[], float] = time.perf_counter,
 ) -> None:
     """Run batches of each size a few times and tell how long the shortest took after the first, in milliseconds: what
     else starts at that time does not count.

@@ -16,6 +16,7 @@ import structlog
 from redis.exceptions import ResponseError
 
 from models.retrieval import Candidates
+from service.gently import gently
 from service.redis.link import RedisDownError, RedisLink, end
 from service.worker.config import WorkerConfig
 from service.worker.decoder import Decoder, warm
@@ -62,14 +63,18 @@ class Worker:
         return self._running_since is not None and time.monotonic() - self._running_since > self.config.stall_s
 
     async def hold(self, decoder: Decoder) -> None:
-        """Warm a decoder, then answer for its version.
+        """Warm a decoder, then answer for its version; beside others on a thread that gives way to them, which says
+        nothing of the worker's pace.
 
         Raises:
             ShortlistError: it does not decode.
             RedisDownError: the queue cannot be reached.
         """
         ends = (self.pace.sizes[0], self.pace.sizes[-1])
-        await asyncio.to_thread(warm, decoder, ends, self.pace.learn, time.perf_counter)
+        if self._decoders:
+            await gently(warm, decoder, ends)
+        else:
+            await asyncio.to_thread(warm, decoder, ends, self.pace.learn)
         await self._queue.join(decoder.version)
         self._decoders[decoder.version] = decoder
         self.metrics.versions.set(len(self._decoders))
