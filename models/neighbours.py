@@ -7,11 +7,13 @@ from typing import Any
 import faiss
 import numpy as np
 
-from models.kernels import compiled, read_only
+from models.kernels import compiled, compiled_greatest, read_only
 from models.similarity import Floats, Items, Mask, dot, is_blank, nearest
 from models.topk import best, pack, unpack
 
 BLOCK_BYTES = 64 * 2**20
+GROUPS = 16
+"""Of a row of cosines, for each neighbour kept: most groups hold none."""
 NO_MASK = np.empty(0, np.bool_)
 NONE_BLOCKED = np.empty(0, np.int32)
 
@@ -36,28 +38,65 @@ class NeighbourConfig:
     sample: int = 200
 
 
-@compiled
-def _settle(embeddings: Floats, anchor: int, rough: Floats, slack: float, row: Items) -> None:
-    """The best of one row of rough cosines, scored exactly: all within `slack` of the last place compete."""
-    rough[anchor] = -np.inf
-    threshold = -np.partition(-rough, len(row) - 1)[len(row) - 1] - slack
-    items = np.flatnonzero(rough >= threshold).astype(np.int32)
-    scores, found = np.empty(len(items), np.float32), 0
-    for item in items:
-        if item != anchor and not is_blank(embeddings[item]):
-            items[found], scores[found] = item, dot(embeddings[anchor], embeddings[item])
-            found += 1
-    keys = np.empty(found, np.int64)
-    pack(scores[:found], items[:found], keys)
-    chosen = best(keys, len(row))
-    unpack(chosen, scores[: len(chosen)], row[: len(chosen)])
+@compiled_greatest
+def _greatest(rough: Floats, size: int, tops: Floats) -> None:
+    """The greatest of each so many numbers."""
+    for group in range(len(tops)):
+        top = np.float32(-np.inf)
+        for place in range(group * size, min((group + 1) * size, len(rough))):
+            top = max(top, rough[place])
+        tops[group] = top
 
 
 @compiled
-def _settle_rows(embeddings: Floats, anchors: Items, rough: Floats, slack: float, rows: Items) -> None:
+def _contenders(rough: Floats, m: int, slack: float, found: Items) -> int:
+    """Write the places of the m + 1 best (the item itself may be one), of all within `slack` of them, and of others.
+
+    The best of each group are sorted in place of all: the m + 1 best of them are no better than those of all.
+    """
+    size = max(1, len(rough) // (GROUPS * m))
+    tops = np.empty(-(-len(rough) // size), np.float32)
+    _greatest(rough, size, tops)
+    lowest = -np.partition(-tops, m)[m] - slack if m < len(tops) else -np.inf
+    total = 0
+    for group in range(len(tops)):
+        if tops[group] >= lowest:
+            for place in range(group * size, min((group + 1) * size, len(rough))):
+                found[total] = place
+                total += rough[place] >= lowest
+    return total
+
+
+@compiled
+def _settle_rows(
+    embeddings: Floats, anchors: Items, pool: Items, rough: Floats, slack: float, m: int, rows: Items
+) -> None:
+    """The best of rough cosines to a pool, scored exactly: all within `slack` of the last place compete."""
+    items = np.empty(len(pool) + 1, np.int32)
     for place in range(len(rough)):
-        if not is_blank(embeddings[anchors[place]]):
-            _settle(embeddings, anchors[place], rough[place], slack, rows[place])
+        anchor, n = anchors[place], 0
+        if is_blank(embeddings[anchor]):
+            continue
+        total = _contenders(rough[place], m, slack, items)
+        scores = np.empty(total, np.float32)
+        for contender in items[:total]:
+            item = pool[contender]
+            if item != anchor and not is_blank(embeddings[item]):
+                items[n], scores[n] = item, dot(embeddings[anchor], embeddings[item])
+                n += 1
+        keys = np.empty(n, np.int64)
+        pack(scores[:n], items[:n], keys)
+        chosen = best(keys, m)
+        unpack(chosen, scores[: len(chosen)], rows[place, : len(chosen)])
+
+
+@compiled
+def _blanks(embeddings: Floats) -> Items:
+    found, n = np.empty(len(embeddings), np.int32), 0
+    for item in range(len(embeddings)):
+        found[n] = item
+        n += is_blank(embeddings[item])
+    return found[:n]
 
 
 def block_rows(n_items: int) -> int:
@@ -93,7 +132,7 @@ def merged_neighbours(embeddings: Floats, rows: Items, changed: Items, stale: Ma
         some = anew[first : first + step]
         rows[some] = _exact_rows(embeddings, some.astype(np.int32), rows.shape[1])
     newcomers = read_only(changed[embeddings[changed].any(axis=1)])
-    slack = 4 * embeddings.shape[1] * float(np.finfo(np.float32).eps)
+    slack = _slack(embeddings)
     for first in range(0, len(embeddings) if len(newcomers) else 0, step):
         rough = embeddings[first : first + step] @ embeddings[newcomers].T
         _merge_block(embeddings, first, rough, slack, newcomers, stale, rows)
@@ -130,12 +169,17 @@ def _merge_block(
 
 
 def _exact_rows(embeddings: Floats, anchors: Items, m: int) -> Items:
-    slack = 4 * embeddings.shape[1] * float(np.finfo(np.float32).eps)
     rough = embeddings[anchors] @ embeddings.T
-    rough[:, ~embeddings.any(axis=1)] = -np.inf
+    rough[:, _blanks(embeddings)] = -np.inf
     found = np.full((len(rough), m), -1, np.int32)
-    _settle_rows(embeddings, read_only(anchors), rough, slack, found)
+    pool = np.arange(len(embeddings), dtype=np.int32)
+    _settle_rows(embeddings, read_only(anchors), pool, rough, _slack(embeddings), m, found)
     return found
+
+
+def _slack(embeddings: Floats) -> float:
+    """How far two sums of the same products may differ."""
+    return float(4 * embeddings.shape[1] * np.finfo(np.float32).eps)
 
 
 def exact_blocks(embeddings: Floats, m: int) -> Iterator[Items]:

@@ -17,7 +17,7 @@ JOB = re.compile(r"(?m)^(\S+)\s+([\d.]+) s\s+([\d.]+) s CPU\s+([\d,]+) MiB peak"
 
 
 def jobs(options: Options) -> Iterator[Row]:
-    """Every job of `shortlist build` at each factor of growth."""
+    """Every job of `shortlist build` at each factor of growth, as it ends: large ones take long."""
     if options.interactions is None:
         yield Row("build jobs", "left out: no --interactions")
         return
@@ -34,16 +34,25 @@ def _build(options: Options, factor: int, folder: Path) -> Iterator[Row]:
     if options.items is not None:
         grow_items(options.items, factor, folder / "items.parquet")
         command += ["--items", str(folder / "items.parquet")]
-    done = subprocess.run(command, cwd=ROOT, env=os.environ | one_thread(), capture_output=True, text=True, check=False)
-    if done.returncode:
-        yield Row("build jobs", f"{factor}x: failed", {"why": done.stderr.strip().splitlines()[-1]})
-        return
-    for job, wall, cpu, peak in JOB.findall(done.stdout + done.stderr):
-        figures: dict[str, float | str] = {
-            "interactions": rows,
-            "wall_s": float(wall),
-            "cpu_s": float(cpu),
-            "cpu_s per 100k": round(float(cpu) / rows * 1e5, 3),
-            "peak_mib": float(peak.replace(",", "")),
-        }
-        yield Row("build jobs", f"{job}, {factor}x", figures)
+    environment, last = os.environ | one_thread(), ""
+    with subprocess.Popen(
+        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as running:
+        for line in running.stdout or ():
+            last = line.strip() or last
+            if found := JOB.match(line):
+                yield _row(found, factor, rows)
+    if running.returncode:
+        yield Row("build jobs", f"{factor}x: failed", {"why": last})
+
+
+def _row(found: re.Match[str], factor: int, rows: int) -> Row:
+    job, wall, cpu, peak = found.groups()
+    figures: dict[str, float | str] = {
+        "interactions": rows,
+        "wall_s": float(wall),
+        "cpu_s": float(cpu),
+        "cpu_s per 100k": round(float(cpu) / rows * 1e5, 3),
+        "peak_mib": float(peak.replace(",", "")),
+    }
+    return Row("build jobs", f"{job}, {factor}x", figures)

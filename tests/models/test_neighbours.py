@@ -56,6 +56,16 @@ def test_a_scan_gives_the_nearest_that_are_allowed(vectors: np.ndarray, data: st
     assert (np.diff(scores) <= 0).all()
 
 
+def test_of_many_items_the_nearest_are_found_among_the_best_of_groups() -> None:
+    rng = np.random.default_rng(0)
+    vectors = at_angles(*rng.integers(0, 90, 3001))
+    vectors[rng.integers(0, 3001, 300)] = 0
+    rows, _ = text_neighbours(vectors, NeighbourConfig(m=7))
+    allowed = np.ones(len(vectors), np.bool_)
+    for anchor in range(0, 3001, 75):
+        assert rows[anchor].tolist() == (by_sorting(vectors, anchor, allowed)[:7] or [-1] * 7)
+
+
 def test_many_blocks_give_what_one_gives(monkeypatch: pytest.MonkeyPatch) -> None:
     vectors = np.random.default_rng(0).standard_normal((300, 16)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
