@@ -2,16 +2,19 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import faiss
 import numpy as np
+import numpy.typing as npt
 
 from models.kernels import compiled, compiled_greatest, read_only
 from models.similarity import Floats, Items, Mask, dot, is_blank, nearest
 from models.topk import best, pack, unpack
 
 BLOCK_BYTES = 64 * 2**20
+ASSIGNED = 65_536
+"""Items whose cells are looked up at once."""
 GROUPS = 16
 """Of a row of cosines, for each neighbour kept: most groups hold none."""
 NO_MASK = np.empty(0, np.bool_)
@@ -28,13 +31,13 @@ class NeighbourConfig:
     Attributes:
         m: neighbours kept an item.
         exact_items: largest catalogue that is compared pair by pair.
-        probes: share of the inverted file's cells that is searched for each item of a larger catalogue.
+        probes: share of the inverted file's cells that the items of one cell of a larger catalogue are compared with.
         sample: items whose recall is measured against the exact answer in a larger catalogue.
     """
 
     m: int = 100
     exact_items: int = 150_000
-    probes: float = 0.01
+    probes: float = 0.015
     sample: int = 200
 
 
@@ -189,34 +192,54 @@ def exact_blocks(embeddings: Floats, m: int) -> Iterator[Items]:
         yield exact_block(embeddings, first, step, m)
 
 
-def _inverted_file(embeddings: Floats, rows: Items, config: NeighbourConfig, progress: Progress) -> None:
-    n_items, width = embeddings.shape
+class Cells(NamedTuple):
+    """Items with text by the cell of the inverted file that they lie in.
+
+    Attributes:
+        items: int32 [texts], cell after cell.
+        starts: int64 [cells + 1].
+        near: int64 [cells, probes], the nearest cells of each; -1 = none.
+    """
+
+    items: Items
+    starts: npt.NDArray[np.int64]
+    near: npt.NDArray[np.int64]
+
+    def within(self, cells: npt.NDArray[np.int64]) -> Items:
+        """The items of some cells."""
+        return np.concatenate([self.items[self.starts[cell] : self.starts[cell + 1]] for cell in cells.tolist()])
+
+
+def _cells(embeddings: Floats, config: NeighbourConfig) -> Cells:
+    (n_items, width), texts = embeddings.shape, np.flatnonzero(embeddings.any(axis=1)).astype(np.int32)
     cells = max(1, min(int(4 * np.sqrt(n_items)), n_items // 40))
-    index = faiss.IndexIVFFlat(faiss.IndexFlatIP(width), width, cells, faiss.METRIC_INNER_PRODUCT)
-    index.nprobe = max(1, round(config.probes * cells))
-    index.train(embeddings[:: max(1, n_items // (64 * cells))])
-    index.add(embeddings)
-    for first in range(0, n_items, 8192):
-        block = embeddings[first : first + 8192]
-        _, found = index.search(block, rows.shape[1] + 1)
-        for place in np.flatnonzero(block.any(axis=1)):
-            rows[first + place] = _tidy(embeddings, first + int(place), found[place].astype(np.int32), rows.shape[1])
-        progress(len(block))
+    centres = faiss.IndexFlatIP(width)
+    faiss.IndexIVFFlat(centres, width, cells, faiss.METRIC_INNER_PRODUCT).train(
+        embeddings[:: max(1, n_items // (64 * cells))]
+    )
+    parts = [texts[first : first + ASSIGNED] for first in range(0, len(texts), ASSIGNED)]
+    of_each = np.concatenate([np.empty(0, np.int64), *(centres.search(embeddings[part], 1)[1][:, 0] for part in parts)])
+    starts = np.concatenate(([0], np.cumsum(np.bincount(of_each, minlength=cells))))
+    _, near = centres.search(centres.reconstruct_n(0, cells), max(1, round(config.probes * cells)))
+    return Cells(texts[np.argsort(of_each, kind="stable")], starts, near)
 
 
-@compiled
-def _tidy(embeddings: Floats, anchor: int, found: Items, m: int) -> Items:
-    scores, kept = np.empty(len(found), np.float32), 0
-    for item in found:
-        if item >= 0 and item != anchor and not is_blank(embeddings[item]):
-            found[kept], scores[kept] = item, dot(embeddings[anchor], embeddings[item])
-            kept += 1
-    keys = np.empty(kept, np.int64)
-    pack(scores[:kept], found[:kept], keys)
-    chosen = best(keys, m)
-    row = np.full(m, -1, np.int32)
-    unpack(chosen, scores[: len(chosen)], row[: len(chosen)])
-    return row
+def _inverted_file(embeddings: Floats, rows: Items, config: NeighbourConfig, progress: Progress) -> None:
+    """All items of a cell are compared with those of the nearest cells in one product, of which each part is read once
+    for all of them."""
+    cells = _cells(embeddings, config)
+    progress(len(rows) - len(cells.items))
+    for cell, near in enumerate(cells.near):
+        anchors = cells.items[cells.starts[cell] : cells.starts[cell + 1]]
+        pool = cells.within(np.union1d(near[near >= 0], cell))
+        against = embeddings[pool].T
+        for first in range(0, len(anchors), block_rows(len(pool))):
+            some = anchors[first : first + block_rows(len(pool))]
+            found = np.full((len(some), rows.shape[1]), -1, np.int32)
+            rough = embeddings[some] @ against
+            _settle_rows(embeddings, read_only(some), pool, rough, _slack(embeddings), rows.shape[1], found)
+            rows[some] = found
+        progress(len(anchors))
 
 
 def _recall(embeddings: Floats, rows: Items, sample: int) -> float:
