@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from models.chosen import Rule
 from models.graph import Graph
-from models.kernels import compiled, inlined, read_only
+from models.kernels import compiled, inlined
 from models.prefetch import LINE, prefetch
 from models.ring_lists import ROW_BYTES, ROWS_AHEAD, Scratch, scratch
 from models.rings import EDGES_AHEAD, N_RINGS, Offsets, RingInputs, ring_inputs, stamp_of, trace
@@ -207,10 +207,12 @@ class EligibleRings:
             depth: items wanted of each ring.
             rule: what may be returned.
         """
-        room: tuple[npt.NDArray[Any], ...] = _room_for(len(anchors), depth)
+        found: tuple[npt.NDArray[Any], ...] = _room_for(len(anchors), depth)
         limits = (rings, depth, self._alpha, self._max_walks)
-        _eligible(*self._known, anchors[0], anchors[-1], *limits, *rule, *self._room(), *room)
-        return RingStore(*(read_only(part) for part in room))
+        _eligible(*self._known, anchors[0], anchors[-1], *limits, *rule, *self._room(), *found)
+        for part in found:
+            part.flags.writeable = False
+        return RingStore(*found)
 
 
 def _room_for(rows: int, depth: int) -> RingStore:

@@ -178,7 +178,7 @@ def narrow(options: Options) -> Iterator[Row]:
         few = f"filter keeps {share:.1%}"
         many = f"{N_EXCLUDED:,} exclusions"
         past = histories(ids, N_BODIES)
-        for name in (one for one in ("tgh-2", "dr", "dr-prior", "fused") if one in options.chosen(service.retrievers)):
+        for name in options.chosen(service.retrievers):
             plain = [{"history": one, "k": options.k, "retriever": name} for one in past]
             targets = {
                 PLAIN: Target("/recommend", write_bodies(Path(folder) / "plain", plain)),

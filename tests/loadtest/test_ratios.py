@@ -96,6 +96,16 @@ def test_a_stored_history_costs_little_more_than_one_in_the_body(
     assert found > 0.25
 
 
+def test_a_thousand_exclusions_cost_little_more_than_none(
+    service: Service, past: list[list[str]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    plain = [{"history": one, "k": K, "retriever": "tgh-2"} for one in past]
+    long = [body | {"exclude": [f"none-{place}" for place in range(1000)]} for body in plain]
+    found = ratio(service, ("/recommend", long), ("/recommend", plain))
+    show(capsys, "a thousand exclusions against none", found, 0.3)
+    assert found > 0.3
+
+
 def test_a_narrow_filter_costs_little_more_than_none(
     service: Service, past: list[list[str]], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.errors import InputError
-from models.ids import ItemIds
+from models.ids import A_FEW, ItemIds
 from tests.strategies import id_lists, item_ids
 
 
@@ -29,7 +29,9 @@ def test_an_id_that_the_catalogue_lacks_is_unknown(ids: list[str], others: list[
 def test_many_ids_are_found_at_once_as_one_by_one(ids: list[str], others: list[str]) -> None:
     known = ItemIds.from_strings(ids)
     asked = [*others, *ids, *others, *ids[:3]]
-    assert known.indices(asked).tolist() == known.find(asked) == [known.index(one) for one in asked]
+    one_by_one = [known.index(one) for one in asked]
+    assert known.indices(asked).tolist() == known.find(asked) == one_by_one
+    assert known.find(asked[:A_FEW]) == known.find(asked[: A_FEW + 1])[:A_FEW] == one_by_one[:A_FEW]
 
 
 def test_ids_that_look_alike_are_different_items() -> None:
