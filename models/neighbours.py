@@ -231,6 +231,8 @@ def _inverted_file(embeddings: Floats, rows: Items, config: NeighbourConfig, pro
     progress(len(rows) - len(cells.items))
     for cell, near in enumerate(cells.near):
         anchors = cells.items[cells.starts[cell] : cells.starts[cell + 1]]
+        if not len(anchors):
+            continue
         pool = cells.within(np.union1d(near[near >= 0], cell))
         against = embeddings[pool].T
         for first in range(0, len(anchors), block_rows(len(pool))):

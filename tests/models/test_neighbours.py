@@ -95,6 +95,18 @@ def test_a_large_catalogue_is_searched_through_cells_and_says_what_it_missed() -
     assert not np.any(rows == np.arange(4000)[:, None])
 
 
+def test_a_large_catalogue_of_few_texts_has_the_neighbours_that_there_are() -> None:
+    vectors = np.zeros((3000, 4), np.float32)
+    config = NeighbourConfig(m=2, exact_items=1000)
+    rows, facts = text_neighbours(vectors, config)
+    assert (rows == -1).all()
+    assert facts["method"] == "inverted file"
+    vectors[[5, 77], 1] = 1
+    rows, _ = text_neighbours(vectors, config)
+    assert rows[[5, 77]].tolist() == [[77, -1], [5, -1]]
+    assert (np.delete(rows, [5, 77], axis=0) == -1).all()
+
+
 @given(
     pairs=st.lists(st.tuples(st.floats(-2, 2, width=32), st.integers(0, 2**31 - 1)), max_size=40),
     depth=st.integers(1, 50),
