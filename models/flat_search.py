@@ -201,16 +201,13 @@ def _search(
 
 @compiled_greatest
 def _greatest(about: Floats) -> Floats:
-    """The greatest entry of each block."""
+    """The greatest entry of each block. A block is every so many-th entry, so that all are compared side by side."""
     blocks = -(-len(about) // _BLOCK)
-    greatest = np.full(blocks, _NEVER, np.float32)
-    for block in range(len(about) // _BLOCK):
-        value = _NEVER
-        for item in range(block * _BLOCK, (block + 1) * _BLOCK):
-            value = max(value, about[item])
-        greatest[block] = value
-    for item in range(len(about) // _BLOCK * _BLOCK, len(about)):
-        greatest[-1] = max(greatest[-1], about[item])
+    greatest = about[:blocks].copy()
+    for nth in range(1, _BLOCK):
+        entries = about[nth * blocks : (nth + 1) * blocks]
+        for block in range(len(entries)):
+            greatest[block] = max(greatest[block], entries[block])
     return greatest
 
 
@@ -245,7 +242,7 @@ def _likely(about: Floats, greatest: Floats, floor: np.float32) -> Items:
     found, n = np.empty(len(about), np.int32), 0
     for block in range(len(greatest)):
         if greatest[block] >= floor:
-            for item in range(block * _BLOCK, min((block + 1) * _BLOCK, len(about))):
+            for item in range(block, len(about), len(greatest)):
                 if about[item] >= floor:
                     found[n] = item
                     n += 1
@@ -266,7 +263,7 @@ def _doubtful(
     found, n = np.empty(len(about), np.int32), 0
     for block in range(len(greatest)):
         if greatest[block] + error * kept >= least:
-            for item in range(block * _BLOCK, min((block + 1) * _BLOCK, len(about))):
+            for item in range(block, len(about), len(greatest)):
                 if about[item] < floor and about[item] + errors[item] * kept >= least:
                     found[n] = item
                     n += 1

@@ -17,7 +17,7 @@ from torch.nn import functional
 from models.neural.encoder import Encoder
 from models.neural.layers import EncoderBlock, hidden
 from models.neural.packing import slots_for
-from models.neural.tail import body_of, with_tail
+from models.neural.tail import body_of, unit, with_tail
 
 
 class PackedQueryEncoder(nn.Module):
@@ -59,7 +59,7 @@ class PackedQueryEncoder(nn.Module):
         query = self._query(body, places, rows, lengths)
         if not config.tail_width:
             return query
-        tails = functional.normalize(items[:, 0, config.width :], dim=-1)
+        tails = unit(items[:, 0, config.width :])
         return with_tail(query, _mean(tails, places, self.fading, lengths), config.tail_weight)
 
     def _query(self, body: Tensor, places: Tensor, rows: Tensor, lengths: Tensor) -> Tensor:
@@ -71,13 +71,13 @@ class PackedQueryEncoder(nn.Module):
             for layer in layers:
                 x = layer.everywhere(x, places, rows, bias + hidden(inside)[:, None, None])
             means = inside.float()[:, None] @ encoder.norm(x)[places]
-            return functional.normalize(encoder.query(means[:, 0] / lengths[:, None]), dim=-1)
+            return unit(encoder.query(means[:, 0] / lengths[:, None]))
         for layer in layers[:-1]:
             x = layer.everywhere(x, places, rows, bias)
         newest = places.gather(1, lengths[:, None] - 1)[:, 0]
         x = layers[-1].at(newest, x, places, self.bias.transpose(0, 1)[lengths - 1][:, :, :slots])
         recent = _mean(body, places, self.recency, lengths)
-        return functional.normalize(encoder.query(encoder.norm(x)) + recent, dim=-1)
+        return unit(encoder.query(encoder.norm(x)) + recent)
 
 
 class PackedBlock:
@@ -113,11 +113,13 @@ class PackedBlock:
         """
         y = self.block.norm_attention(x)
         context = y[places]  # [B, S, d]
-        query = functional.linear(y[newest], self.query).view(-1, self.heads, self.width)
         keys, values = self.key_value.view(2, self.heads, self.width, -1)
-        turned = torch.stack([query[:, head] @ key for head, key in enumerate(keys)], 1)  # [B, H, d]
+        queries = functional.linear(y[newest], self.query).chunk(self.heads, 1)
+        turned = torch.cat([query @ key for query, key in zip(queries, keys, strict=True)], 1)
+        turned = turned.view(-1, self.heads, y.shape[1])
         mixed = (turned @ context.transpose(1, 2) + bias).softmax(-1) @ context
-        heads = [functional.linear(mixed[:, head], value) for head, value in enumerate(values)]
+        parts = mixed.flatten(1).chunk(self.heads, 1)
+        heads = [functional.linear(part, value) for part, value in zip(parts, values, strict=True)]
         return self._rest(x[newest], torch.cat(heads, 1))
 
     def _in_slots(self, parts: Tensor, places: Tensor, part: int, of: int) -> Tensor:
