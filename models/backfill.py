@@ -56,10 +56,6 @@ def _nearest(embeddings: Floats, anchor: int, items: Items, depth: int) -> Keys:
     return best(keys, depth)
 
 
-def _allowed(mask: Mask, few: Items | None) -> Items:
-    return read_only(np.flatnonzero(mask).astype(np.int32) if few is None else few)
-
-
 class Backfill:
     """Finishes the lists of every retriever over one bundle.
 
@@ -77,6 +73,19 @@ class Backfill:
     def cold(self, query: Query) -> Candidates:
         """The list of a user without history: popular items, or none where the query forbids filling."""
         return most_popular(self.popular, query) if query.fill else finished(room_for(0), 0)
+
+    def nearest(self, anchor: int, mask: Mask, few: Items | None, depth: int) -> Items:
+        """The items with text, of those that a mask allows, that are nearest to an anchor, itself left out.
+
+        Args:
+            anchor: item index, of an item with text.
+            mask: bool [n].
+            few: the same items, where they are listed.
+            depth: number wanted.
+        """
+        allowed = read_only(np.flatnonzero(mask).astype(np.int32) if few is None else few)
+        items, _ = listed(_nearest(self.embeddings, anchor, allowed, depth))
+        return read_only(items)
 
     def finish(self, query: Query, rule: Rule, anchor: int, out: Chosen, n: int) -> Candidates:
         """The first n items of `out`, filled up to k if the query allows and the catalogue can.
@@ -106,8 +115,8 @@ class Backfill:
         row = self.neighbours[anchor]
         n = add_neighbours(self.embeddings, anchor, row, rule, _BACKFILL, out, n)
         if n < len(out.items) and eligible.mask is not None and row[0] >= 0:
-            near, _ = listed(_nearest(self.embeddings, anchor, _allowed(eligible.mask, eligible.few), len(row)))
-            n = add_neighbours(self.embeddings, anchor, read_only(near), rule, _BACKFILL, out, n)
+            near = self.nearest(anchor, eligible.mask, eligible.few, len(row))
+            n = add_neighbours(self.embeddings, anchor, near, rule, _BACKFILL, out, n)
         if n < len(out.items):
             ceiling = float(out.scores[n - 1]) if n else np.inf
             popular = self.popular.among(eligible, len(out.items))

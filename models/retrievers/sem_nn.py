@@ -38,7 +38,11 @@ class SemNnRetriever:
         n = add_neighbours(embeddings, anchor, row, rule, _TEXT, out, 0)
         if n == query.k or row[0] < 0:
             return n
-        near, _ = nearest(embeddings, anchor, rule.mask, rule.blocked, query.k)
+        mask = query.eligible.mask
+        if mask is None:
+            near, _ = nearest(embeddings, anchor, rule.mask, rule.blocked, query.k)
+        else:
+            near = self._backfill.nearest(anchor, mask, query.eligible.few, query.k + len(rule.blocked))
         return add_neighbours(embeddings, anchor, read_only(near), rule, _TEXT, out, 0)
 
     def retrieve(self, query: Query) -> Candidates:
