@@ -6,9 +6,13 @@ import numpy as np
 import numpy.typing as npt
 
 from models.kernels import compiled
+from models.prefetch import prefetch
 from models.retrieval import Items
 
 Floats = npt.NDArray[np.float32]
+FLOAT_BYTES = 4
+STEPS_AHEAD = 8
+"""Factors asked for before their step: in a large catalogue they lie all over memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +64,12 @@ def _pass(
     regularisation: float,
 ) -> None:
     """One stochastic pass: each interaction against one random item."""
+    n_bytes = FLOAT_BYTES * factors.shape[1]
     for place in range(len(users)):
+        if place + STEPS_AHEAD < len(users):
+            prefetch(user_factors, users[place + STEPS_AHEAD], n_bytes)
+            prefetch(factors, positives[place + STEPS_AHEAD], n_bytes)
+            prefetch(factors, negatives[place + STEPS_AHEAD], n_bytes)
         if positives[place] == negatives[place]:
             continue
         user, good, bad = user_factors[users[place]], factors[positives[place]], factors[negatives[place]]
