@@ -1,5 +1,6 @@
 """`POST /recommend` answers as the contract says."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from tests.service.api.conftest import BRANDS, ITEM_IDS, ODD_IDS, SOLD_OUT
 
 pytestmark = pytest.mark.anyio
 TRAINING_FREE = ("tgh-1", "tgh-2", "sem-nn", "popular")
+JSON = {"content-type": "application/json"}
 HISTORY = ["item-010", "item-020", "item-030"]
 
 
@@ -90,6 +92,17 @@ async def test_seen_items_stay_out_unless_asked_for(client: httpx.AsyncClient) -
     walk = ["item-005", "item-006", "item-005"]
     assert not {"item-005", "item-006"} & set(ids(await ask(client, history=walk, k=500)))
     assert {"item-005", "item-006"} <= set(ids(await ask(client, history=walk, k=500, exclude_seen=False)))
+
+
+@pytest.mark.parametrize("escaped", [True, False])
+async def test_a_long_list_of_exclusions_means_what_a_short_one_means(client: httpx.AsyncClient, escaped: bool) -> None:
+    some = [*ODD_IDS, *ids(await ask(client, history=HISTORY, k=10))]
+    short = await ask(client, history=HISTORY, k=500, exclude=some)
+    body = {"history": HISTORY, "k": 500, "exclude": [*some, *(f"none {place}" for place in range(1000))]}
+    long = await client.post("/recommend", content=json.dumps(body, ensure_ascii=escaped).encode(), headers=JSON)
+    assert long.json()["items"] == short["items"]
+    assert short["items"]
+    assert not set(some) & set(ids(short))
 
 
 async def test_excluded_items_stay_out_and_unknown_exclusions_do_no_harm(client: httpx.AsyncClient) -> None:
