@@ -50,7 +50,7 @@ class NetworkConfig:
     heads: int = 4
     head_width: int = 64
     feed_forward: int = 512
-    encoder_layers: int = 2
+    encoder_layers: int = 1
     decoder_layers: int = 1
     tokens: ItemTokens = ItemTokens.ONE
     item_vector: ItemVector = ItemVector.TEXT_AND_ID
