@@ -155,10 +155,11 @@ def _encode_queries(rows: Floats, codes: npt.NDArray[np.uint8], facts: Floats) -
 def _compare(vectors: Floats, query: Floats, items: Items) -> Keys:
     """Keys of some items by their cosine with a query."""
     scores, keys = np.empty(len(items), np.float32), np.empty(len(items), np.int64)
+    wide = query.astype(np.float64)  # once, not for each item
     for place in range(len(items)):
         if place + _AHEAD < len(items):
             prefetch(vectors, items[place + _AHEAD], vectors.shape[1] * 4)
-        scores[place] = dot(vectors[items[place]], query)
+        scores[place] = dot(vectors[items[place]], wide)
     pack(scores, items, keys)
     return keys
 

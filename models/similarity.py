@@ -4,6 +4,8 @@ Products are summed in double precision and rounded once, so that the order of s
 machines and between one item and many, does not show in the float32 result.
 """
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -17,8 +19,8 @@ Mask = npt.NDArray[np.bool_]
 
 
 @compiled_sum
-def dot(left: Floats, right: Floats) -> float:
-    """Inner product of two float32 [d] rows, float64."""
+def dot(left: Floats, right: npt.NDArray[np.floating[Any]]) -> float:
+    """Inner product of two float32 [d] rows, float64; one that meets many may be float64 already."""
     total = 0.0
     for place in range(len(left)):
         total += np.float64(left[place]) * np.float64(right[place])
