@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
 
+import structlog
 from redis.asyncio import ConnectionPool, Redis
 from redis.asyncio.cluster import RedisCluster
 from redis.asyncio.retry import Retry
@@ -28,10 +29,11 @@ from redis.exceptions import (
 )
 from redis.exceptions import ConnectionError as RedisConnectionError
 
-from service.breaker import Breaker, BreakerConfig
+from service.breaker import Breaker, BreakerConfig, BreakerState
 from service.redis.cluster import is_cluster, open_cluster, read_address
 
 T = TypeVar("T")
+log = structlog.get_logger(__name__)
 FAILURES = (RedisError, RedisClusterException, OSError)
 """What redis-py raises when a command fails."""
 UNABLE = (
@@ -148,7 +150,19 @@ class RedisLink:
     def _late(self, limit: float) -> None:
         """A caller in a hurry says nothing about Redis; one that waited the usual time does."""
         if limit >= self._config.timeout_s:
-            self.breaker.failed()
+            self._failed(f"no answer in {limit * 1000:.0f} ms")
+
+    def _failed(self, why: str) -> None:
+        """Told once, when it is asked no longer."""
+        before = self.breaker.state
+        self.breaker.failed()
+        if before is BreakerState.CLOSED and self.breaker.state is BreakerState.OPEN:
+            log.warning("redis_unreachable", error=why)
+
+    def _succeeded(self) -> None:
+        if self.breaker.state is not BreakerState.CLOSED:
+            log.info("redis_reachable")
+        self.breaker.succeeded()
 
     async def _guarded(self, command: Callable[[Redis], Awaitable[T]]) -> T:
         async with self._slots:
@@ -157,9 +171,9 @@ class RedisLink:
             except FAILURES as error:
                 if isinstance(error, ResponseError) and not _unable(error):
                     raise
-                self.breaker.failed()
+                self._failed(type(error).__name__)
                 raise RedisDownError(f"Redis: {type(error).__name__}") from error
-        self.breaker.succeeded()
+        self._succeeded()
         return result
 
     def _forget(self, task: "asyncio.Task[Any]") -> None:

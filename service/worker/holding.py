@@ -57,7 +57,7 @@ class Holding:
             try:
                 await self.follow()
             except RedisDownError as error:
-                log.warning("queue_unreachable", error=str(error))
+                log.debug("queue_unreachable", error=str(error))
             await asyncio.sleep(self._poll_s)
 
     async def follow(self) -> None:

@@ -81,7 +81,7 @@ class Intake:
         return await self._queue.read(client, versions, most=room, block_ms=block_ms, now=time.monotonic())
 
     async def _unreachable(self, error: Exception) -> None:
-        log.warning("queue_unreachable", error=type(error).__name__)
+        log.debug("queue_unreachable", error=type(error).__name__)
         await asyncio.sleep(PAUSE_S)
         if self._draining:
             await self._end()

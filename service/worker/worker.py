@@ -130,7 +130,7 @@ class Worker:
         try:
             await step
         except RedisDownError as error:
-            log.warning("queue_unreachable", error=str(error))
+            log.debug("queue_unreachable", error=str(error))
 
     async def _beat(self) -> None:
         if not self._decoders:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import redis
 from redis.exceptions import ResponseError
+from structlog.testing import capture_logs
 
 from service.breaker import Breaker, BreakerConfig, BreakerState
 from service.redis.link import LinkConfig, RedisDownError, RedisLink
@@ -83,6 +84,24 @@ async def test_a_killed_server_that_comes_back_is_used_again(tmp_path: Path) -> 
     assert await link.call(lambda client: client.get("a")) == b"1"
     await link.aclose()
     server.stop()
+
+
+async def test_a_redis_that_is_gone_is_told_once_and_once_when_it_is_back(tmp_path: Path) -> None:
+    server = EmbeddedRedis(EmbeddedRedisConfig(tmp_path))
+    server.start()
+    link = RedisLink(LinkConfig(server.url, breaker=BreakerConfig(failures=2, cooldown_s=0.05)))
+    assert await link.alive()
+    with capture_logs() as told:
+        server.stop()
+        for _ in range(12):
+            assert not await link.alive()
+            await asyncio.sleep(0.03)
+        server.start()
+        await until(link.alive)
+        assert await link.alive()
+    await link.aclose()
+    server.stop()
+    assert [each["event"] for each in told] == ["redis_unreachable", "redis_reachable"]
 
 
 async def test_a_hurried_caller_does_not_open_the_breaker(link: RedisLink) -> None:
