@@ -34,7 +34,12 @@ SHORTLIST = (sys.executable, "-P", "-c", "from models.cli import main; main()")
 Folder = Annotated[Path, typer.Option("--dir", help="Folder for data and bundle; a second run finds them there.")]
 Port = Annotated[
     int | None,
-    typer.Option(help="TCP port; absent = 8000, or any free one where that is taken.", max=65535, show_default=False),
+    typer.Option(
+        envvar="SHORTLIST_PORT",
+        help="TCP port; absent = 8000, or any free one where that is taken.",
+        max=65535,
+        show_default=False,
+    ),
 ]
 Products = Annotated[int, typer.Option(help="Products that are kept, most bought first.", min=100, max=60_000)]
 Train = Annotated[bool, typer.Option("--train/--no-train", help="Also train the network of dr, dr-prior, gr, fused.")]

@@ -55,7 +55,7 @@ def report_command(
     Exits 6 when the sample ratio says that the numbers cannot be trusted.
     """
     with _streams() if streams else nullcontext(sinks or read_settings().sinks) as folder:
-        found = report(folder, name, types=event or (), control=control)
+        found = report(folder, name, types=event or (), control=control, source=STREAMS if streams else None)
     if as_json:
         typer.echo(orjson.dumps(dataclasses.asdict(found) | {"broken": found.broken}).decode())
     else:
@@ -63,6 +63,9 @@ def report_command(
     if found.broken:
         typer.secho(_shout(found), err=True, fg=typer.colors.RED, bold=True)
         raise typer.Exit(BROKEN_EXIT_CODE)
+
+
+STREAMS = "the streams of Redis"
 
 
 def _shout(found: Report) -> str:

@@ -141,7 +141,14 @@ class Report:
         return self.sample_ratio_p < SHOUT_BELOW
 
 
-def report(folder: Path, experiment: str, *, types: Sequence[str] = (), control: str | None = None) -> Report:
+def report(
+    folder: Path,
+    experiment: str,
+    *,
+    types: Sequence[str] = (),
+    control: str | None = None,
+    source: str | None = None,
+) -> Report:
     """Join a sink folder's exposures with its events.
 
     Args:
@@ -149,6 +156,7 @@ def report(folder: Path, experiment: str, *, types: Sequence[str] = (), control:
         experiment: its name.
         types: event types that count; empty = all.
         control: the variant to compare with; None = the first by name.
+        source: where the records come from, for messages; None = the folder.
 
     Raises:
         InputError: no exposure of that experiment, or no such control.
@@ -163,7 +171,7 @@ def report(folder: Path, experiment: str, *, types: Sequence[str] = (), control:
     database.execute(_ATTRIBUTED)
     rows = database.execute(_RESULT).fetchall()
     if not rows:
-        raise _nothing(folder, experiment)
+        raise _nothing(source or str(folder / "exposures"), experiment)
     events = dict(database.execute(_EVENTS_BY_VARIANT).fetchall())
     mixed = database.execute("SELECT count(*) FROM units WHERE mixed").fetchone()[0]
     salt = database.execute("SELECT any_value(salt) FROM shown").fetchone()[0]
@@ -237,9 +245,9 @@ def _load(database: Any, name: str, folder: Path, columns: dict[str, str]) -> No
             database.execute(f"INSERT INTO {name} SELECT {chosen} FROM {reader}", {"files": files})
 
 
-def _nothing(folder: Path, experiment: str) -> InputError:
+def _nothing(source: str, experiment: str) -> InputError:
     return InputError(
-        str(folder / "exposures"),
+        source,
         found=f"no exposure of experiment {experiment!r}",
         expected="records of units that were assigned to it",
         remedy="Check the name and SHORTLIST_SINK_DIR, and that the experiment runs.",

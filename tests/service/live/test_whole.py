@@ -125,6 +125,9 @@ def test_an_experiment_runs_from_its_file_to_its_report_and_a_user_is_forgotten(
         assert one["converted"] == one["events"] == sum(int(user[1:]) % 2 == 0 for user in users)
         assert one["rate"]["low"] <= one["converted"] / one["units"] <= one["rate"]["high"]
     assert report(whole, "--streams") == report(whole)
+    unknown = shortlist(whole, "experiment", "report", "none-such", "--streams")
+    assert unknown.returncode != 0
+    assert "the streams of Redis: found no exposure of experiment 'none-such'" in unknown.stderr
     done = shortlist(whole, "forget", "u0")
     assert done.returncode == 0, done.stderr
     assert done.stdout == "erased: 1 history entries, 2 stream records, 2 sink records\n"
