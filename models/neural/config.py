@@ -173,7 +173,28 @@ def changed(config: AnyConfig, settings: dict[str, Any]) -> AnyConfig:
             expected="one of " + ", ".join(config.facts()),
             remedy="Correct the name.",
         )
-    return replace(config, **settings)
+    found = replace(config, **settings)
+    if isinstance(found, NetworkConfig):
+        _check(found)
+    return found
+
+
+def _check(network: NetworkConfig) -> None:
+    """
+    Raises:
+        ConfigError: what does not go together.
+    """
+    least = min(network.encoder_layers, network.decoder_layers, network.heads, network.head_width, network.width)
+    if least < 1:
+        raise ConfigError(
+            "settings of the network", found=str(least), expected="layers, heads and widths of at least 1",
+            remedy="Correct encoder_layers, decoder_layers, heads, head_width or width.",
+        )  # fmt: skip
+    if network.tail_width and network.tokens is ItemTokens.CODES:
+        raise ConfigError(
+            "setting 'tail_width'", found=f"{network.tail_width} with a token for each code",
+            expected="0, for only items of one token have a tail", remedy="Leave it out, or use the preset compact.",
+        )  # fmt: skip
 
 
 PAPER_NETWORK: dict[str, Any] = {

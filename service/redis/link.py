@@ -88,6 +88,7 @@ class RedisLink:
         self._slots = asyncio.Semaphore(config.connections)
         self._running: set[asyncio.Task[Any]] = set()
         self.breaker = Breaker(config.breaker)
+        self._reachable = True
         self._cluster: RedisCluster | None = None
         if is_cluster(config.url):
             self._address = read_address(config.url)
@@ -140,12 +141,14 @@ class RedisLink:
         await asyncio.wait({task}, timeout=limit)
         for _ in range(GRACE_TURNS):
             if task.done():
-                return task.result()
+                break
             await asyncio.sleep(0)
         if not task.done():
             self._late(limit)
             raise RedisDownError(f"no answer from Redis in {limit * 1000:.0f} ms")
-        return task.result()
+        result = task.result()
+        self._answered()
+        return result
 
     def _late(self, limit: float) -> None:
         """A caller in a hurry says nothing about Redis; one that waited the usual time does."""
@@ -154,15 +157,16 @@ class RedisLink:
 
     def _failed(self, why: str) -> None:
         """Told once, when it is asked no longer."""
-        before = self.breaker.state
         self.breaker.failed()
-        if before is BreakerState.CLOSED and self.breaker.state is BreakerState.OPEN:
+        if self._reachable and self.breaker.state is BreakerState.OPEN:
             log.warning("redis_unreachable", error=why)
+            self._reachable = False
 
-    def _succeeded(self) -> None:
-        if self.breaker.state is not BreakerState.CLOSED:
+    def _answered(self) -> None:
+        """Told once, when a caller has an answer in time again."""
+        if not self._reachable:
             log.info("redis_reachable")
-        self.breaker.succeeded()
+            self._reachable = True
 
     async def _guarded(self, command: Callable[[Redis], Awaitable[T]]) -> T:
         async with self._slots:
@@ -173,7 +177,7 @@ class RedisLink:
                     raise
                 self._failed(type(error).__name__)
                 raise RedisDownError(f"Redis: {type(error).__name__}") from error
-        self._succeeded()
+        self.breaker.succeeded()
         return result
 
     def _forget(self, task: "asyncio.Task[Any]") -> None:

@@ -29,6 +29,7 @@ class Intake:
         self._changed = asyncio.Condition()
         self._draining = False
         self._ended = False
+        self._reads = True
 
     def drain(self) -> None:
         """Read what is queued already, then end."""
@@ -70,6 +71,9 @@ class Intake:
             return
         draining = self._draining
         found = await self._read_from(client, versions, block_ms=None if draining else READ_BLOCK_MS)
+        if not self._reads:
+            log.info("queue_reachable")
+            self._reads = True
         await self.add(found)
         if draining and not found:
             await self._end()
@@ -81,7 +85,9 @@ class Intake:
         return await self._queue.read(client, versions, most=room, block_ms=block_ms, now=time.monotonic())
 
     async def _unreachable(self, error: Exception) -> None:
-        log.debug("queue_unreachable", error=type(error).__name__)
+        if self._reads:
+            log.warning("queue_unreachable", error=type(error).__name__)
+            self._reads = False
         await asyncio.sleep(PAUSE_S)
         if self._draining:
             await self._end()

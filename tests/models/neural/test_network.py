@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 import torch
 
+from models.errors import ConfigError
 from models.neural import layers
 from models.neural.allowed import Allowed
 from models.neural.beam import BeamRequest, search
-from models.neural.config import NetworkConfig, Preset, network_preset
+from models.neural.config import NetworkConfig, Preset, changed, network_preset
 from models.neural.cpu_encoder import RelativeBias
 from models.neural.cpu_steps import CpuDecoder, CpuSteps
 from models.neural.encoder import last
@@ -117,6 +118,16 @@ def test_the_paper_preset_is_the_published_one() -> None:
     config = network_preset(Preset.PAPER, text_width=384, codebooks=(256, 256, 256, 9))
     assert (config.encoder_layers, config.decoder_layers, config.width, config.feed_forward) == (6, 6, 128, 1024)
     assert (config.heads, config.head_width, config.tokens_per_item, config.causal) == (6, 64, 4, False)
+
+
+@pytest.mark.parametrize(
+    ("preset", "setting"),
+    [(Preset.COMPACT, {"encoder_layers": 0}), (Preset.COMPACT, {"width": -1}), (Preset.PAPER, {"tail_width": 4})],
+)
+def test_a_network_that_cannot_be_is_refused_before_it_is_trained(preset: Preset, setting: dict[str, int]) -> None:
+    config = network_preset(preset, text_width=8, codebooks=(4, 4, 2))
+    with pytest.raises(ConfigError, match=next(iter(setting))):
+        changed(config, setting)
 
 
 @pytest.mark.parametrize("preset", list(Preset))

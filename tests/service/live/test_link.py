@@ -8,12 +8,16 @@ from pathlib import Path
 
 import pytest
 import redis
+import redis.asyncio
 from redis.exceptions import ResponseError
 from structlog.testing import capture_logs
 
 from service.breaker import Breaker, BreakerConfig, BreakerState
 from service.redis.link import LinkConfig, RedisDownError, RedisLink
 from service.redis.server import EmbeddedRedis, EmbeddedRedisConfig
+from service.worker.config import WorkerConfig
+from service.worker.intake import Intake
+from service.worker.queue import Queue
 
 from .conftest import until
 
@@ -102,6 +106,48 @@ async def test_a_redis_that_is_gone_is_told_once_and_once_when_it_is_back(tmp_pa
     await link.aclose()
     server.stop()
     assert [each["event"] for each in told] == ["redis_unreachable", "redis_reachable"]
+
+
+async def test_a_redis_that_answers_too_late_is_told_once(redis_url: str) -> None:
+    config = LinkConfig(redis_url, timeout_s=0.02, socket_timeout_s=0.5, breaker=BreakerConfig(2, 0.02))
+    link = RedisLink(config)
+
+    async def late(client: redis.asyncio.Redis) -> bool:
+        await asyncio.sleep(0.05)
+        return await client.ping()
+
+    with capture_logs() as told:
+        for _ in range(30):
+            with pytest.raises(RedisDownError):
+                await link.call(late)
+            await asyncio.sleep(0.01)
+        assert [each["event"] for each in told] == ["redis_unreachable"]
+        await until(link.alive)
+    await link.aclose()
+    assert [each["event"] for each in told] == ["redis_unreachable", "redis_reachable"]
+
+
+async def test_a_worker_that_may_not_read_its_queue_says_so_once(tmp_path: Path) -> None:
+    with EmbeddedRedis(EmbeddedRedisConfig(tmp_path)) as server, capture_logs() as told:
+        admin = redis.Redis.from_url(server.url)
+        link = RedisLink(LinkConfig(server.url))
+        queue = Queue(link, "reader")
+        await queue.join("v1")
+        intake = Intake(link, queue, WorkerConfig(), lambda: ["v1"])
+        admin.execute_command("ACL", "SETUSER", "default", "-xreadgroup")
+        reading = asyncio.create_task(intake.run())
+        await until(lambda: bool(told))
+        await asyncio.sleep(0.3)
+        admin.execute_command("ACL", "SETUSER", "default", "+xreadgroup")
+        await until(lambda: len(told) > 1)
+        intake.drain()
+        await reading
+        admin.close()
+        await link.aclose()
+    assert [(each["log_level"], each["event"]) for each in told] == [
+        ("warning", "queue_unreachable"),
+        ("info", "queue_reachable"),
+    ]
 
 
 async def test_a_hurried_caller_does_not_open_the_breaker(link: RedisLink) -> None:
