@@ -52,9 +52,10 @@ def leave_on_sigterm() -> None:
 
 def stand_apart() -> None:
     """Leave the parent's process group: Ctrl-C in a terminal goes to all of a group, and only the parent knows in
-    which order its processes have to end."""
+    which order its processes have to end. Not its session: Linux shares out the processor by sessions first, and a
+    thread that is nice gives way within its own alone."""
     if os.getpgrp() != os.getpid():
-        os.setsid()
+        os.setpgid(0, 0)
 
 
 if __name__ == "__main__":

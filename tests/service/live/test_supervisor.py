@@ -176,6 +176,9 @@ def test_ctrl_c_in_a_terminal_ends_it_in_order(root: Path) -> None:
     with serving(root, workers="1") as server:
         wait(lambda: answers(server.url))
         assert os.getpgid(server.process.pid) == server.process.pid
+        parts = psutil.Process(server.process.pid).children()
+        assert server.process.pid not in {os.getpgid(part.pid) for part in parts}
+        assert {os.getsid(part.pid) for part in parts} == {os.getsid(server.process.pid)}  # niceness counts within it
         os.killpg(server.process.pid, signal.SIGINT)
         assert server.process.wait(60) == 0
         log = server.log.read_text()
