@@ -13,11 +13,9 @@ from models.bundle.reader import Bundle
 from models.chosen import Chosen, Rule, finished, may_enter, room_for, rule_of
 from models.kernels import compiled, read_only
 from models.popular import Popular, add_popular, most_popular
-from models.prefetch import prefetch
 from models.retrieval import Candidates, Eligible, Query
-from models.ring_lists import ROW_BYTES, ROWS_AHEAD
-from models.similarity import Floats, Items, Mask, dot, is_blank
-from models.topk import Keys, best, listed, pack
+from models.similarity import Floats, Items, Mask, dot, nearest_of
+from models.topk import listed
 from models.words import SOURCE_CODE, Source
 
 REQUIRES = (layout.EMBEDDINGS, layout.TEXT_NEIGHBOURS, layout.POPULARITY, layout.POPULAR_ORDER)
@@ -38,22 +36,6 @@ def add_neighbours(embeddings: Floats, anchor: int, row: Items, rule: Rule, sour
             out.items[n], out.scores[n], out.sources[n] = item, ceiling, source
             n += 1
     return n
-
-
-@compiled
-def _nearest(embeddings: Floats, anchor: int, items: Items, depth: int) -> Keys:
-    """The items with text that are nearest to an anchor, itself left out."""
-    members, scores, found = np.empty(len(items), np.int32), np.empty(len(items), np.float32), 0
-    for place in range(len(items)):
-        if place + ROWS_AHEAD < len(items):
-            prefetch(embeddings, items[place + ROWS_AHEAD], ROW_BYTES)
-        item = items[place]
-        if item != anchor and not is_blank(embeddings[item]):
-            members[found], scores[found] = item, dot(embeddings[anchor], embeddings[item])
-            found += 1
-    keys = np.empty(found, np.int64)
-    pack(scores[:found], members[:found], keys)
-    return best(keys, depth)
 
 
 class Backfill:
@@ -84,7 +66,7 @@ class Backfill:
             depth: number wanted.
         """
         allowed = read_only(np.flatnonzero(mask).astype(np.int32) if few is None else few)
-        items, _ = listed(_nearest(self.embeddings, anchor, allowed, depth))
+        items, _ = listed(nearest_of(self.embeddings, anchor, allowed, depth))
         return read_only(items)
 
     def finish(self, query: Query, rule: Rule, anchor: int, out: Chosen, n: int) -> Candidates:

@@ -6,28 +6,18 @@ not even noted.
 """
 
 from threading import local
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from models.chosen import Rule
 from models.graph import Graph
-from models.kernels import compiled, inlined
-from models.prefetch import LINE, prefetch
-from models.ring_lists import ROW_BYTES, ROWS_AHEAD, Scratch, scratch
-from models.rings import EDGES_AHEAD, N_RINGS, Offsets, RingInputs, ring_inputs, stamp_of, trace
+from models.kernels import compiled, read_only
+from models.prefetch import LINE, ask_for_later, prefetch
+from models.ring_lists import Scratch, scratch
+from models.rings import EDGES_AHEAD, N_RINGS, RingInputs, ring_inputs, stamp_of, trace, walks
 from models.selection import RingStore
 from models.similarity import Floats, Items, Mask, dot, is_allowed
 from models.topk import best, pack, unpack
-
-
-@compiled
-def _walks(inputs: RingInputs, sources: Items) -> int:
-    total = 0
-    for source in sources:
-        total += inputs.offsets[source + 1] - inputs.offsets[source]
-    return total
 
 
 @compiled
@@ -54,7 +44,7 @@ def _trace(inputs: RingInputs, anchor: int, max_walks: int, rings: int, mask: Ma
     if rings == 1:
         return trace(inputs, anchor, max_walks, room.queue, room.seen, room.ends, 1)
     found = trace(inputs, anchor, max_walks, room.queue, room.seen, room.ends, rings - 1)
-    if found < rings - 1 or _walks(inputs, room.queue[room.ends[0] : room.ends[found]]) > max_walks:
+    if found < rings - 1 or walks(inputs, room.queue, room.ends[0], room.ends[found]) > max_walks:
         return found
     room.ends[rings:] = _follow_last(inputs, anchor, rings, mask, room)
     return rings
@@ -84,8 +74,7 @@ def _score(
                 values[n] = inputs.weights[inputs.offsets[anchor] + place - first]
             n += 1
     for place in range(n):
-        if place + ROWS_AHEAD < n:
-            prefetch(inputs.embeddings, members[place + ROWS_AHEAD], ROW_BYTES)
+        ask_for_later(inputs.embeddings, members[:n], place)
         score = dot(inputs.embeddings[anchor], inputs.embeddings[members[place]])
         if ring == 1:
             score += alpha * np.float64(values[place])
@@ -97,82 +86,50 @@ def _score(
     return len(chosen)
 
 
-@inlined
+@compiled
 def _copy(
-    known_items: Items,
-    known_scores: Floats,
-    begin: int,
-    end: int,
-    depth: int,
-    mask: Mask,
-    blocked: Items,
-    items: Items,
-    scores: Floats,
+    known: RingStore, anchor: int, ring: int, depth: int, mask: Mask, blocked: Items, items: Items, scores: Floats
 ) -> int:
     """Write the first `depth` eligible items of a stored ring; how many."""
-    n = 0
-    for place in range(begin, end):
-        if n < depth and is_allowed(known_items[place], mask, blocked):
-            items[n], scores[n] = known_items[place], known_scores[place]
+    begin, n = known.offsets[anchor], 0
+    for place in range(begin + known.ends[anchor, ring - 2], begin + known.ends[anchor, ring - 1]):
+        if n < depth and is_allowed(known.items[place], mask, blocked):
+            items[n], scores[n] = known.items[place], known.scores[place]
             n += 1
     return n
 
 
 @compiled
 def _eligible(
-    graph_offsets: Offsets,
-    targets: Items,
-    weights: Floats,
-    embeddings: Floats,
-    known_offsets: Offsets,
-    known_ends: Items,
-    known_items: Items,
-    known_scores: Floats,
+    inputs: RingInputs,
+    known: RingStore,
     first: int,
     second: int,
-    rings: int,
-    depth: int,
-    alpha: float,
-    max_walks: int,
+    limits: tuple[int, int, float, int],
     mask: Mask,
     blocked: Items,
-    queue: Items,
-    seen: Items,
-    queue_ends: Items,
-    offsets: Offsets,
-    ends: Items,
-    sizes: Items,
-    items: Items,
-    scores: Floats,
+    room: Scratch,
+    out: RingStore,
 ) -> None:
-    inputs, room = RingInputs(graph_offsets, targets, weights, embeddings), Scratch(queue, seen, queue_ends)
+    """Fill `out`, a row for each of one or two anchors; `limits` are rings, depth, alpha and max_walks."""
+    rings, depth, alpha, max_walks = limits
     total = np.int64(0)
-    offsets[0] = total
-    for row in range(len(ends)):
+    out.offsets[0] = total
+    for row in range(len(out.ends)):
         anchor, begin = second if row else first, total
         found = _trace(inputs, anchor, max_walks, rings, mask, room)
-        for ring in range(1, N_RINGS + 1):
-            n = 0
+        for ring in range(1, rings + 1):
+            items, scores = out.items[total:], out.scores[total:]
             if ring <= found:
-                n = _score(inputs, anchor, ring, alpha, depth, mask, blocked, room, items[total:], scores[total:])
-            elif ring <= rings:
-                start, end = known_ends[anchor, ring - 2], known_ends[anchor, ring - 1]
-                n = _copy(
-                    known_items,
-                    known_scores,
-                    known_offsets[anchor] + start,
-                    known_offsets[anchor] + end,
-                    depth,
-                    mask,
-                    blocked,
-                    items[total:],
-                    scores[total:],
-                )
+                n = _score(inputs, anchor, ring, alpha, depth, mask, blocked, room, items, scores)
+            else:
+                n = _copy(known, anchor, ring, depth, mask, blocked, items, scores)
             total += n
-            ends[row, ring - 1], sizes[row, ring - 1] = total - begin, n
-        offsets[row + 1] = total
-        for place in range(queue_ends[found]):
-            seen[queue[place]] = -1
+            out.ends[row, ring - 1], out.sizes[row, ring - 1] = total - begin, n
+        out.ends[row, rings:], out.sizes[row, rings:] = total - begin, 0
+        out.offsets[row + 1] = total
+        for place in range(room.ends[found]):
+            room.seen[room.queue[place]] = -1
 
 
 class EligibleRings:
@@ -187,7 +144,7 @@ class EligibleRings:
     """
 
     def __init__(self, graph: Graph, embeddings: Floats, store: RingStore, alpha: float, max_walks: int) -> None:
-        self._known = (*ring_inputs(graph, embeddings), store.offsets, store.ends, store.items, store.scores)
+        self._inputs, self._known = ring_inputs(graph, embeddings), store
         self._alpha, self._max_walks = float(alpha), max_walks
         self._n_items = graph.n_items
         self._kept = local()
@@ -207,12 +164,10 @@ class EligibleRings:
             depth: items wanted of each ring.
             rule: what may be returned.
         """
-        found: tuple[npt.NDArray[Any], ...] = _room_for(len(anchors), depth)
+        found = _room_for(len(anchors), depth)
         limits = (rings, depth, self._alpha, self._max_walks)
-        _eligible(*self._known, anchors[0], anchors[-1], *limits, *rule, *self._room(), *found)
-        for part in found:
-            part.flags.writeable = False
-        return RingStore(*found)
+        _eligible(self._inputs, self._known, anchors[0], anchors[-1], limits, *rule, self._room(), found)
+        return RingStore(*(read_only(part) for part in found))
 
 
 def _room_for(rows: int, depth: int) -> RingStore:

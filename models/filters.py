@@ -41,7 +41,11 @@ class Filter:
 
     def is_empty(self) -> bool:
         """Whether every item matches."""
-        return not self.brand and not self.category and self.price_gte is None and self.price_lte is None
+        return not self.brand and not self.category and not self.is_priced()
+
+    def is_priced(self) -> bool:
+        """Whether only items with a price in some range match."""
+        return self.price_gte is not None or self.price_lte is not None
 
 
 class Kept(NamedTuple):
@@ -123,13 +127,15 @@ class FilterIndex:
         names = self._bundle.table(layout.CATEGORIES)["category"].to_pylist()
         return _postings(names, self._bundle.array(layout.CATEGORY_CODES), items)
 
-    def _of_price(self, wanted: Filter, items: Items | slice) -> Mask:
-        """bool [items]: which of some items have a price in the range; all have one where it has no end."""
-        if wanted.price_gte is None and wanted.price_lte is None:
-            return np.ones(self._bundle.n_items, np.bool_)[items]
+    @cached_property
+    def _prices(self) -> npt.NDArray[np.float64]:
         if not self._bundle.has(layout.PRICES):
-            return np.zeros(self._bundle.n_items, np.bool_)[items]
-        prices = self._bundle.array(layout.PRICES)[items]
+            return np.broadcast_to(np.float64(np.nan), self._bundle.n_items)
+        return self._bundle.array(layout.PRICES)
+
+    def _of_price(self, wanted: Filter, items: Items | slice) -> Mask:
+        """bool [items]: which of some items have a price in the range."""
+        prices = self._prices[items]
         low = -np.inf if wanted.price_gte is None else wanted.price_gte
         high = np.inf if wanted.price_lte is None else wanted.price_lte
         mask: Mask = (prices >= low) & (prices <= high)
@@ -147,9 +153,10 @@ class FilterIndex:
             few = known_once(named[0])
             for items in named[1:]:
                 few = few[_mask_of(items, n_items)[few]]
-            few = few[self._of_price(wanted, few)]
+            if wanted.is_priced():
+                few = few[self._of_price(wanted, few)]
             return Kept(*map(read_only, (_mask_of(few, n_items), few)))
-        mask = self._of_price(wanted, slice(None))
+        mask = self._of_price(wanted, slice(None)) if wanted.is_priced() else np.ones(n_items, np.bool_)
         for items in named:
             mask &= _mask_of(items, n_items)
         return _listed(mask)

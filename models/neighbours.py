@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from models.kernels import compiled, compiled_greatest, read_only
-from models.similarity import Floats, Items, Mask, dot, is_blank, nearest
+from models.similarity import Floats, Items, Mask, dot, is_blank, nearest, nearest_of
 from models.topk import best, pack, unpack
 
 BLOCK_BYTES = 64 * 2**20
@@ -75,21 +75,13 @@ def _settle_rows(
     embeddings: Floats, anchors: Items, pool: Items, rough: Floats, slack: float, m: int, rows: Items
 ) -> None:
     """The best of rough cosines to a pool, scored exactly: all within `slack` of the last place compete."""
-    items = np.empty(len(pool) + 1, np.int32)
+    places, scores = np.empty(len(pool) + 1, np.int32), np.empty(m, np.float32)
     for place in range(len(rough)):
-        anchor, n = anchors[place], 0
+        anchor = anchors[place]
         if is_blank(embeddings[anchor]):
             continue
-        total = _contenders(rough[place], m, slack, items)
-        scores = np.empty(total, np.float32)
-        for contender in items[:total]:
-            item = pool[contender]
-            if item != anchor and not is_blank(embeddings[item]):
-                items[n], scores[n] = item, dot(embeddings[anchor], embeddings[item])
-                n += 1
-        keys = np.empty(n, np.int64)
-        pack(scores[:n], items[:n], keys)
-        chosen = best(keys, m)
+        total = _contenders(rough[place], m, slack, places)
+        chosen = nearest_of(embeddings, anchor, pool[places[:total]], m)
         unpack(chosen, scores[: len(chosen)], rows[place, : len(chosen)])
 
 

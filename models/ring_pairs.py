@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from models.kernels import compiled
-from models.prefetch import prefetch
+from models.prefetch import ask_for_later
 from models.rings import N_RINGS
 from models.similarity import Floats, Items, dot
 
@@ -20,8 +20,6 @@ Places = npt.NDArray[np.int64]
 ANCHORS, PAIRS = 4096, 4_000_000
 """Worked on together; a pair takes 16 bytes."""
 FLOAT_BYTES, TILE_BYTES = 4, 2**20
-ROWS_AHEAD, ROW_BYTES = 16, 256
-"""Embeddings asked for before they are multiplied; the rest of a wider one follows by itself."""
 
 
 class Pairs(NamedTuple):
@@ -110,11 +108,11 @@ def score_pairs(embeddings: Floats, anchors: Items, after: int, pairs: Pairs) ->
         pairs: what follows `ends` is filled.
     """
     total = _sort(pairs, len(anchors), after)
+    members = pairs.items[:total]
     for place in range(total):
-        if place + ROWS_AHEAD < total:
-            prefetch(embeddings, pairs.items[place + ROWS_AHEAD], ROW_BYTES)
+        ask_for_later(embeddings, members, place)
         anchor = anchors[pairs.owners[place]]
-        pairs.scores[place] = dot(embeddings[anchor], embeddings[pairs.items[place]])
+        pairs.scores[place] = dot(embeddings[anchor], embeddings[members[place]])
 
 
 @compiled

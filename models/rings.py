@@ -131,7 +131,8 @@ def _follow(inputs: RingInputs, anchor: int, ring: int, begin: int, end: int, qu
 
 
 @compiled
-def _walks(inputs: RingInputs, queue: Items, begin: int, end: int) -> int:
+def walks(inputs: RingInputs, queue: Items, begin: int, end: int) -> int:
+    """Edges that leave the items of queue[begin:end]."""
     total = 0
     for place in range(begin, end):
         total += inputs.offsets[queue[place] + 1] - inputs.offsets[queue[place]]
@@ -161,7 +162,7 @@ def trace(
     ends[1:] = _follow(inputs, anchor, 1, 0, 1, queue, seen)
     walked = 0
     for ring in range(2, rings + 1):
-        walked += _walks(inputs, queue, ends[ring - 2], ends[ring - 1])
+        walked += walks(inputs, queue, ends[ring - 2], ends[ring - 1])
         if walked > max_walks:
             return ring - 1
         ends[ring:] = _follow(inputs, anchor, ring, ends[ring - 2], ends[ring - 1], queue, seen)

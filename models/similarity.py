@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from models.kernels import compiled, compiled_sum
+from models.prefetch import ask_for_later
 from models.sorted_search import lower_bound
-from models.topk import best, listed, pack
+from models.topk import Keys, best, listed, pack
 
 Floats = npt.NDArray[np.float32]
 Items = npt.NDArray[np.int32]
@@ -43,20 +44,28 @@ def is_allowed(item: int, mask: Mask, blocked: Items) -> bool:
 
 
 @compiled
-def _scan(embeddings: Floats, anchor: int, mask: Mask, blocked: Items, depth: int) -> npt.NDArray[np.int64]:
+def nearest_of(embeddings: Floats, anchor: int, items: Items, depth: int) -> Keys:
+    """Keys of those of some items that have a text and are nearest to an anchor, itself left out, best first."""
+    members, scores, found = np.empty(len(items), np.int32), np.empty(len(items), np.float32), 0
+    for place in range(len(items)):
+        ask_for_later(embeddings, items, place)
+        item = items[place]
+        if item != anchor and not is_blank(embeddings[item]):
+            members[found], scores[found] = item, dot(embeddings[anchor], embeddings[item])
+            found += 1
+    keys = np.empty(found, np.int64)
+    pack(scores[:found], members[:found], keys)
+    return best(keys, depth)
+
+
+@compiled
+def _scan(embeddings: Floats, anchor: int, mask: Mask, blocked: Items, depth: int) -> Keys:
     items, eligible = np.empty(len(embeddings), np.int32), 0
     for item in range(len(embeddings)):
         if is_allowed(item, mask, blocked):
             items[eligible] = item
             eligible += 1
-    scores, found = np.empty(eligible, np.float32), 0
-    for item in items[:eligible]:
-        if item != anchor and not is_blank(embeddings[item]):
-            items[found], scores[found] = item, dot(embeddings[anchor], embeddings[item])
-            found += 1
-    keys = np.empty(found, np.int64)
-    pack(scores[:found], items[:found], keys)
-    return best(keys, depth)
+    return nearest_of(embeddings, anchor, items[:eligible], depth)
 
 
 def nearest(embeddings: Floats, anchor: int, mask: Mask, blocked: Items, depth: int) -> tuple[Items, Floats]:

@@ -180,7 +180,8 @@ def changed(config: AnyConfig, settings: dict[str, Any]) -> AnyConfig:
 
 
 def _check(network: NetworkConfig) -> None:
-    """
+    """Refuse a shape that cannot be built.
+
     Raises:
         ConfigError: what does not go together.
     """
