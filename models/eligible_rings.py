@@ -12,7 +12,7 @@ import numpy as np
 from models.chosen import Rule
 from models.graph import Graph
 from models.kernels import compiled, read_only
-from models.prefetch import LINE, ask_for_later, prefetch
+from models.prefetch import LINE, ROW_BYTES, ROWS_AHEAD, prefetch
 from models.ring_lists import Scratch, scratch
 from models.rings import EDGES_AHEAD, N_RINGS, RingInputs, ring_inputs, stamp_of, trace, walks
 from models.selection import RingStore
@@ -74,7 +74,8 @@ def _score(
                 values[n] = inputs.weights[inputs.offsets[anchor] + place - first]
             n += 1
     for place in range(n):
-        ask_for_later(inputs.embeddings, members[:n], place)
+        if place + ROWS_AHEAD < n:
+            prefetch(inputs.embeddings, members[place + ROWS_AHEAD], ROW_BYTES)
         score = dot(inputs.embeddings[anchor], inputs.embeddings[members[place]])
         if ring == 1:
             score += alpha * np.float64(values[place])

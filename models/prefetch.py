@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import types
@@ -15,7 +14,8 @@ LINE = 64
 """Bytes that arrive together."""
 FOR_READING, KEEP, DATA = 0, 3, 1
 ROWS_AHEAD, ROW_BYTES = 16, 256
-"""Embeddings asked for before they are multiplied; the rest of a wider one follows by itself."""
+"""Embeddings asked for before they are multiplied; the rest of a wider one follows by itself. Kernels ask in their own
+loops: a function that does it for them made ring lists a third slower."""
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -41,10 +41,3 @@ def prefetch(array: npt.NDArray[Any], row: int, n_bytes: int) -> None:
     """Ask for the first bytes of a row of an array. No effect but on time; a row that does not exist may be named."""
     for skipped in range(0, n_bytes, LINE):
         _prefetch(array, row, skipped)
-
-
-@inlined
-def ask_for_later(rows: npt.NDArray[Any], items: npt.NDArray[np.int32], place: int) -> None:
-    """Before row items[place] is read: ask for that of an item that comes `ROWS_AHEAD` places later."""
-    if place + ROWS_AHEAD < len(items):
-        prefetch(rows, items[place + ROWS_AHEAD], ROW_BYTES)

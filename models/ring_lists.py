@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from models.kernels import compiled, read_only
-from models.prefetch import ask_for_later
+from models.prefetch import ROW_BYTES, ROWS_AHEAD, prefetch
 from models.ring_pairs import Pairs, kept_room, next_scores, score_pairs
 from models.rings import N_RINGS, Offsets, Reverse, RingConfig, RingInputs, stamp_of, trace
 from models.similarity import Floats, Items, dot
@@ -47,7 +47,8 @@ def score_ring(inputs: RingInputs, anchor: int, ring: int, members: Items, alpha
     scores = np.empty(len(members), np.float32)
     first_edge = inputs.offsets[anchor]
     for place in range(len(members)):
-        ask_for_later(inputs.embeddings, members, place)
+        if place + ROWS_AHEAD < len(members):
+            prefetch(inputs.embeddings, members[place + ROWS_AHEAD], ROW_BYTES)
         score = dot(inputs.embeddings[anchor], inputs.embeddings[members[place]])
         if ring == 1:
             score += alpha * np.float64(inputs.weights[first_edge + place])

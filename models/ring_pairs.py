@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from models.kernels import compiled
-from models.prefetch import ask_for_later
+from models.prefetch import ROW_BYTES, ROWS_AHEAD, prefetch
 from models.rings import N_RINGS
 from models.similarity import Floats, Items, dot
 
@@ -110,7 +110,8 @@ def score_pairs(embeddings: Floats, anchors: Items, after: int, pairs: Pairs) ->
     total = _sort(pairs, len(anchors), after)
     members = pairs.items[:total]
     for place in range(total):
-        ask_for_later(embeddings, members, place)
+        if place + ROWS_AHEAD < len(members):
+            prefetch(embeddings, members[place + ROWS_AHEAD], ROW_BYTES)
         anchor = anchors[pairs.owners[place]]
         pairs.scores[place] = dot(embeddings[anchor], embeddings[members[place]])
 

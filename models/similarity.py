@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from models.kernels import compiled, compiled_sum
-from models.prefetch import ask_for_later
+from models.prefetch import ROW_BYTES, ROWS_AHEAD, prefetch
 from models.sorted_search import lower_bound
 from models.topk import Keys, best, listed, pack
 
@@ -48,7 +48,8 @@ def nearest_of(embeddings: Floats, anchor: int, items: Items, depth: int) -> Key
     """Keys of those of some items that have a text and are nearest to an anchor, itself left out, best first."""
     members, scores, found = np.empty(len(items), np.int32), np.empty(len(items), np.float32), 0
     for place in range(len(items)):
-        ask_for_later(embeddings, items, place)
+        if place + ROWS_AHEAD < len(items):
+            prefetch(embeddings, items[place + ROWS_AHEAD], ROW_BYTES)
         item = items[place]
         if item != anchor and not is_blank(embeddings[item]):
             members[found], scores[found] = item, dot(embeddings[anchor], embeddings[item])
